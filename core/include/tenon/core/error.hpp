@@ -1,0 +1,115 @@
+// Errors and Result: one error type with a stable code, a message and structured fields.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+namespace tenon {
+
+/// Stable, append-only codes of the C++ API and of JSON output.
+enum class ErrorCode : std::uint8_t {
+  kManifestInvalid,
+  kConfigInvalid,
+  kUsageError,
+  kSignatureMismatch,
+  kOpNotFound,
+  kUnknownTarget,
+  kAmbiguousTarget,
+  kTargetMismatch,
+  kOpNotAvailable,
+  kNoImplementation,
+  kAmbiguousDispatch,
+  kBuildFailed,
+  kLaunchFailed,
+  kResultMismatch,
+  kDeviceError,
+  kOutOfMemory,
+  kPluginRejected,  ///< never ran, or was not committed
+  kPluginFailed,    ///< ran and broke its contract
+  kShutDown,
+  kInternal,
+};
+
+/// The code as it is printed: "SignatureMismatch".
+[[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
+
+/// What failed, on what, why, and what would mend it.
+class Error {
+ public:
+  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+  /// What to do about it; may be empty.
+  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+  /// Where the violated declaration stands ("norm.yaml:12:7", a plugin's path); may be empty.
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+  /// Named facts for programs: {"argument", "x"}, {"expected", "4096"}.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& fields() const noexcept {
+    return fields_;
+  }
+
+  Error&& with_hint(std::string hint) && {
+    hint_ = std::move(hint);
+    return std::move(*this);
+  }
+  Error&& with_where(std::string where) && {
+    where_ = std::move(where);
+    return std::move(*this);
+  }
+  Error&& with(std::string field, std::string value) && {
+    fields_.emplace_back(std::move(field), std::move(value));
+    return std::move(*this);
+  }
+  Error& with_hint(std::string hint) & {
+    hint_ = std::move(hint);
+    return *this;
+  }
+
+  /// "SignatureMismatch: message (where); hint" on one line.
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  ErrorCode code_;
+  std::string message_;
+  std::string hint_;
+  std::string where_;
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+/// A value, or why there is none. `value()` throws tl::bad_expected_access where there is none.
+template <class T>
+using Result = tl::expected<T, Error>;
+
+/// Makes the error side of a Result.
+[[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
+  return tl::unexpected<Error>(Error(code, std::move(message)));
+}
+[[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
+
+}  // namespace tenon
+
+/// Returns the error of a Result<...> expression from the enclosing function.
+#define TENON_TRY(expression)                                              \
+  do {                                                                     \
+    if (auto tenon_try_result = (expression); !tenon_try_result) {         \
+      return ::tenon::fail(std::move(tenon_try_result).error());           \
+    }                                                                      \
+  } while (0)
+
+/// Assigns the value of a Result<...> expression to `target`, or returns its error.
+#define TENON_TRY_ASSIGN(target, expression)                               \
+  do {                                                                     \
+    auto tenon_try_result = (expression);                                  \
+    if (!tenon_try_result) {                                               \
+      return ::tenon::fail(std::move(tenon_try_result).error());           \
+    }                                                                      \
+    (target) = std::move(tenon_try_result).value();                        \
+  } while (0)

@@ -1,0 +1,520 @@
+/* The C ABI between Tenon and a plugin: every type that crosses, and nothing else.
+ *
+ * A plugin is one shared object, NAME.tenon.so, that exports one constant object of type
+ * tenon_plugin under the name TENON_PLUGIN_SYMBOL. It links against nothing of Tenon.
+ *
+ * Rules that hold for every declaration below, so that no comment repeats them:
+ *   strings     (pointer, size) in UTF-8, not terminated; borrowed for the call unless said otherwise
+ *   tables      what a table that a plugin hands over points to stays valid for the process
+ *   ownership   who allocates, frees
+ *   exceptions  none crosses in either direction
+ *   null        an optional function may be null; the text beside it says what that means
+ *   struct_size first field of every struct that can grow: the size that its writer knew.
+ *               A reader uses a field only if it lies inside (TENON_HAS). Zero means the old behaviour.
+ *   threads     [any-thread] unless marked [load-thread], which is one thread at a time
+ */
+#ifndef TENON_PLUGIN_H
+#define TENON_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(modernize-use-using): this header is C11 first. */
+
+/* ---- Version ------------------------------------------------------------------------------ */
+
+/// The ABI that this header describes. Another major never loads. While the major is 0 the minors must
+/// be equal; from 1 on a plugin loads where its min_host_minor is at most the host's minor.
+#define TENON_ABI_MAJOR 0u
+#define TENON_ABI_MINOR 1u
+
+/// Name of the one exported object. A new major gets a new name.
+#define TENON_PLUGIN_SYMBOL "tenon_plugin_v0"
+
+/// True if `field` lies inside the part of *object that its writer filled.
+#define TENON_HAS(object, field)                 \
+  ((object) != NULL &&                           \
+   (object)->struct_size >= (uint64_t)((const char *)&(object)->field - (const char *)(object)) + \
+                                sizeof((object)->field))
+
+/* ---- Status and refusal reasons (append-only) --------------------------------------------- */
+
+/// What a function returns: 0 done, 1 refused (from tenon_kernel_type.refuse only), below 0 an error.
+/// An unknown value reads as TENON_INTERNAL.
+typedef int32_t tenon_status;
+#define TENON_OK ((tenon_status)0)
+#define TENON_REFUSED ((tenon_status)1)
+#define TENON_INVALID_ARGUMENT ((tenon_status)-1)
+#define TENON_NOT_FOUND ((tenon_status)-2)
+#define TENON_ALREADY_EXISTS ((tenon_status)-3)
+#define TENON_UNAVAILABLE ((tenon_status)-4)
+#define TENON_INCOMPATIBLE ((tenon_status)-5)
+#define TENON_OUT_OF_MEMORY ((tenon_status)-6)
+#define TENON_IO ((tenon_status)-7)
+#define TENON_DEVICE ((tenon_status)-8)
+#define TENON_SHUT_DOWN ((tenon_status)-9)
+#define TENON_INTERNAL ((tenon_status)-10)
+
+/// Why a kernel type does not serve a call (tenon_reason.code with TENON_REFUSED).
+/// 1 to 15 are the host's, 16 to 0xffff a plugin's, from TENON_REASON_VENDOR on a vendor's own.
+#define TENON_REASON_NONE 0u
+#define TENON_REASON_DEVICE_KIND 1u
+#define TENON_REASON_ARCH 2u
+#define TENON_REASON_DTYPE 3u
+#define TENON_REASON_LAYOUT 4u
+#define TENON_REASON_DETERMINISM 5u
+#define TENON_REASON_CONTRACT_NEWER 6u
+#define TENON_REASON_PRESENCE 16u
+#define TENON_REASON_RANK 17u
+#define TENON_REASON_SIZE 18u
+#define TENON_REASON_ALIGNMENT 19u
+#define TENON_REASON_WIDE 20u
+#define TENON_REASON_ALIAS 21u
+#define TENON_REASON_VALUE 22u
+#define TENON_REASON_COMBINATION 23u
+#define TENON_REASON_DEVICE_LIMIT 24u
+#define TENON_REASON_LIBRARY 25u
+#define TENON_REASON_OTHER 26u
+#define TENON_REASON_VENDOR 0x10000u
+
+/* ---- Strings, dtypes, tensors, values (frozen: these never grow) --------------------------- */
+
+/// UTF-8 text.
+typedef struct tenon_str {
+  const char *data;
+  uint64_t size_bytes;
+} tenon_str;
+
+/// An element type, in DLPack's numbering. lanes is always 1.
+typedef struct tenon_dtype {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} tenon_dtype;
+
+#define TENON_DTYPE_INT 0u
+#define TENON_DTYPE_UINT 1u
+#define TENON_DTYPE_FLOAT 2u
+#define TENON_DTYPE_BFLOAT 4u
+#define TENON_DTYPE_COMPLEX 5u
+#define TENON_DTYPE_BOOL 6u
+#define TENON_DTYPE_FLOAT8_E4M3 8u
+#define TENON_DTYPE_FLOAT8_E4M3FN 10u
+#define TENON_DTYPE_FLOAT8_E4M3FNUZ 11u
+#define TENON_DTYPE_FLOAT8_E5M2 12u
+#define TENON_DTYPE_FLOAT8_E5M2FNUZ 13u
+#define TENON_DTYPE_FLOAT8_E8M0FNU 14u
+#define TENON_DTYPE_FLOAT4_E2M1FN 17u /* reserved: four-bit values cross as uint8 carriers */
+
+/// Highest rank of a tensor.
+#define TENON_MAX_RANK 16
+
+/// A view of memory: the 48 bytes of DLPack's DLTensor.
+/// Shape    element (i0, ..., in) lies at data + byte_offset + sum(i_k * strides[k]) * element size;
+///          shape in elements, strides in elements and never null, possibly negative or 0; the stride of
+///          an axis of size 1, and every stride of an empty tensor, mean nothing.
+/// Memory   data may be null only when there are no elements.
+/// Source   https://github.com/dmlc/dlpack, DLTensor; device_type is informative only.
+typedef struct tenon_tensor {
+  void *data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t rank;
+  tenon_dtype dtype;
+  const int64_t *shape;
+  const int64_t *strides;
+  uint64_t byte_offset;
+} tenon_tensor;
+
+#define TENON_VALUE_NONE 0u
+#define TENON_VALUE_BOOL 1u   /* i: 0 or 1 */
+#define TENON_VALUE_INT 2u    /* i */
+#define TENON_VALUE_FLOAT 3u  /* f */
+#define TENON_VALUE_DTYPE 4u  /* i: code | bits << 8 | lanes << 16 */
+#define TENON_VALUE_STR 5u    /* data: count bytes of UTF-8 */
+#define TENON_VALUE_INTS 6u   /* data: const int64_t[count] */
+#define TENON_VALUE_FLOATS 7u /* data: const double[count] */
+#define TENON_VALUE_LIST 8u   /* data: const tenon_value[count]; nested lists; an ADT value is its
+                                 constructor's name followed by its fields in order */
+
+/// One parameter or call-spec field.
+typedef struct tenon_value {
+  uint32_t kind;
+  uint32_t flags; /* 0 */
+  uint64_t count;
+  int64_t i;
+  double f;
+  const void *data;
+} tenon_value;
+
+/* ---- What selection may read --------------------------------------------------------------- */
+
+/// Layout of one argument as the op passes it; axes of size 1 are ignored.
+#define TENON_LAYOUT_DENSE 0u    /* row-major without gaps */
+#define TENON_LAYOUT_INNER 1u    /* innermost stride is 1 */
+#define TENON_LAYOUT_STRIDED 2u  /* any positive strides */
+#define TENON_LAYOUT_EXPANDED 3u /* a stride of 0 over a size above 1 */
+#define TENON_LAYOUT_REVERSED 4u /* a negative stride */
+/// The bit of a layout in tenon_kernel_type.layouts; DENSE needs no bit.
+#define TENON_LAYOUT_BIT(layout) (1u << (layout))
+#define TENON_LAYOUTS_ALL 0x1fu
+
+/// Facts about one argument. Of a list argument: present is the element count, layout the latest in the
+/// order above, align_log2 the least.
+typedef struct tenon_arg_facts {
+  uint32_t present;    /* 0: absent */
+  uint32_t layout;     /* TENON_LAYOUT_* */
+  uint32_t align_log2; /* log2 of the alignment of the first element's address, at most 8 */
+  int32_t alias_of;    /* index of the earlier argument that is the very same view, or -1 */
+  uint32_t wide;       /* 1 if some element's offset exceeds 2^31 - 1 elements */
+  uint32_t reserved;
+} tenon_arg_facts;
+
+/// The immutable facts of one call: fields[i] is the i-th field of the plugin's own contract.
+typedef struct tenon_call {
+  uint64_t struct_size;
+  const tenon_value *fields;
+  uint64_t n_fields;
+  const tenon_arg_facts *args;
+  uint64_t n_args;
+} tenon_call;
+
+#define TENON_DEVICE_FLAG_SYNCHRONOUS 1u /* launches have finished when they return */
+#define TENON_DEVICE_FLAG_LOST 2u        /* the device cannot go on */
+#define TENON_DEVICE_FLAG_HOST_MEMORY 4u /* the host may read and write its memory */
+
+/// A device as its owner describes it. Strings and runs_archs are static.
+typedef struct tenon_device {
+  uint64_t struct_size;
+  tenon_str kind;
+  tenon_str arch;              /* the most specific tag */
+  const tenon_str *runs_archs; /* every tag whose code runs here, most specific first */
+  uint64_t n_runs_archs;
+  int32_t index;
+  int32_t dlpack_type; /* DLDeviceType, informative */
+  uint32_t unit_count; /* multiprocessors, compute units, cores */
+  uint32_t warp_size;  /* lanes that run in step; 1 for a CPU */
+  uint64_t memory_bytes;
+  uint64_t shared_per_block_bytes;
+  uint64_t shared_per_unit_bytes;
+  uint64_t flags; /* TENON_DEVICE_FLAG_* */
+  tenon_str name;
+  tenon_str pci;  /* dddd:bb:dd.f in lower case, or empty */
+  tenon_str uuid; /* or empty */
+  void *native;   /* the owner's documented handle; null in refuse and identity */
+} tenon_device;
+
+/// Text and data beside a status. The caller zeroes it and sets struct_size; the callee fills what it
+/// knows, and writes no pointer that does not stay valid for the process.
+typedef struct tenon_reason {
+  uint64_t struct_size;
+  uint32_t code;     /* TENON_REASON_* with TENON_REFUSED */
+  int32_t arg_index; /* argument at fault, or -1 */
+  tenon_value expected;
+  tenon_value actual;
+  char attribute[64]; /* what of the call is at fault, such as "n" or "layout" */
+  char text[256];     /* one sentence; longer text is cut */
+} tenon_reason;
+
+/* ---- Contracts ------------------------------------------------------------------------------ */
+
+/// Kind of a call field: a TENON_VALUE_* number, or one of these.
+#define TENON_FIELD_NUMBER 16u /* an int or a float, kept apart */
+#define TENON_FIELD_ENUM 17u   /* a string out of `values` */
+#define TENON_FIELD_ADT 18u    /* a list: constructor name, then its fields */
+#define TENON_FIELD_OPTIONAL 1u /* may be none */
+
+typedef struct tenon_field {
+  tenon_str name;
+  uint32_t kind;
+  uint32_t flags;
+  const tenon_str *values;
+  uint64_t n_values;
+} tenon_field;
+
+#define TENON_ROLE_IN 0u
+#define TENON_ROLE_OUT 1u
+#define TENON_ROLE_INOUT 2u
+#define TENON_ARG_OPTIONAL 1u
+#define TENON_ARG_LIST 2u
+
+typedef struct tenon_arg {
+  tenon_str name;
+  const tenon_dtype *dtypes;
+  uint64_t n_dtypes;
+  uint32_t role;
+  uint32_t flags;
+} tenon_arg;
+
+/// What an interface passes to a kernel, as it was when the plugin was built. Generated.
+typedef struct tenon_contract {
+  uint64_t struct_size;
+  uint64_t hash; /* of the contract's canonical text; equal hashes need no comparison */
+  const tenon_field *fields;
+  uint64_t n_fields;
+  const tenon_arg *args;
+  uint64_t n_args;
+} tenon_contract;
+
+/* ---- Kernels -------------------------------------------------------------------------------- */
+
+#define TENON_LAUNCH_WIDE 1u /* every floating tensor is float64 (REFERENCE kernel types only) */
+
+/// One launch. tensors[arg_first[i] .. arg_first[i + 1]) is argument i: one pointer, null where absent, or
+/// the elements of a list. For a builder target's kernel `call` is null and the arguments are the op's.
+typedef struct tenon_launch {
+  uint64_t struct_size;
+  const tenon_device *device;
+  const tenon_call *call;
+  const tenon_tensor *const *tensors;
+  const uint32_t *arg_first;
+  uint64_t n_args;
+  void *stream;    /* a stream of the device's kind */
+  void *workspace; /* 256-byte aligned, workspace_bytes long, this launch's until the stream passes it */
+  uint64_t workspace_bytes;
+  uint64_t flags; /* TENON_LAUNCH_* */
+} tenon_launch;
+
+/// What a build made. The host zeroes it and sets struct_size before the build fills it.
+typedef struct tenon_kernel {
+  uint64_t struct_size;
+  void *state;
+  /// Bytes of workspace for calls of this key; asked once per call key. Null: none.
+  tenon_status (*workspace)(void *state, const tenon_call *call, uint64_t *size_bytes);
+  /// Required. Enqueues the work on launch->stream and returns without waiting; allocates nothing.
+  tenon_status (*launch)(void *state, const tenon_launch *launch, tenon_reason *reason);
+  /// Tries variants on the given tensors for at most budget_ns and keeps the best. Null: cannot tune.
+  tenon_status (*tune)(void *state, const tenon_launch *launch, uint64_t budget_ns, tenon_reason *reason);
+  /// Writes the chosen variant as text. Always sets *size_bytes to the whole size; writes nothing if that
+  /// exceeds capacity_bytes. Null: nothing to say.
+  tenon_status (*config)(void *state, char *text, uint64_t capacity_bytes, uint64_t *size_bytes);
+  /// Required. Frees the state, once, after the last launch has passed.
+  void (*destroy)(void *state);
+} tenon_kernel;
+
+/// What a build is for.
+typedef struct tenon_build {
+  uint64_t struct_size;
+  const tenon_device *device;
+  const tenon_call *call;  /* null for a builder target */
+  tenon_str tuned_config; /* text that config() gave earlier, or empty */
+  uint64_t flags;
+} tenon_build;
+
+/// How a dtype is stored where this kernel type wants it otherwise (bool as uint8, for example).
+typedef struct tenon_storage {
+  tenon_dtype dtype;
+  tenon_dtype stored_as;
+} tenon_storage;
+
+struct tenon_host;
+
+#define TENON_KERNEL_GENERAL 1u         /* ranks below every one that is not */
+#define TENON_KERNEL_REFERENCE 2u       /* plain and provably right; takes wide launches */
+#define TENON_KERNEL_HANDLES_PADDING 4u /* wants no padding from the flow */
+#define TENON_KERNEL_DETERMINISTIC 8u   /* same inputs, same bytes */
+#define TENON_KERNEL_CAPTURE_SAFE 16u   /* a launch may be captured into a device graph */
+#define TENON_KERNEL_SEQUENTIAL_SUMS 32u /* sums in order, so its error grows with the term count */
+
+/// One implementation of an interface. Everything that selection reads is here.
+typedef struct tenon_kernel_type {
+  uint64_t struct_size;
+  tenon_str op;        /* "RMSNormFwdOp"; "ns::NameFwdOp" for another namespace */
+  tenon_str interface; /* "rms_norm_fwd" */
+  tenon_str key;       /* unique within the plugin and interface */
+  const tenon_contract *contract; /* required */
+  const tenon_str *devices;       /* device kinds served */
+  const tenon_str *archs;         /* arch tags; none: every arch */
+  const tenon_str *preferred_over; /* "key", "plugin:key" or "plugin:*" */
+  uint64_t n_devices;
+  uint64_t n_archs;
+  uint64_t n_preferred_over;
+  const tenon_storage *storage; /* dtypes served, and what each is stored as; none: all of the contract */
+  uint64_t n_storage;
+  uint64_t flags;              /* TENON_KERNEL_* */
+  uint32_t layouts;            /* TENON_LAYOUT_BIT()s taken besides dense, for every argument */
+  uint32_t alignment_elements; /* innermost sizes are padded to a multiple of this; 0: none */
+  tenon_dtype accumulate;      /* dtype of sums; bits 0: none */
+  uint32_t reserved;
+  void *context;
+  /// Pure, quick, same answer each time. REFUSED with a filled reason, or OK. Null: serves every call.
+  tenon_status (*refuse)(void *context, const tenon_device *device, const tenon_call *call, tenon_reason *reason);
+  /// The bytes of the call on which the build depends (same size protocol as config). Null: the whole call key.
+  tenon_status (*identity)(void *context, const tenon_device *device, const tenon_call *call, void *bytes,
+                           uint64_t capacity_bytes, uint64_t *size_bytes);
+  /// Required. Makes a kernel for the call; may compile.
+  tenon_status (*build)(void *context, const struct tenon_host *host, const tenon_build *build, tenon_kernel *out,
+                        tenon_reason *reason);
+} tenon_kernel_type;
+
+/* ---- Host services --------------------------------------------------------------------------- */
+
+#define TENON_LOG_ERROR 0
+#define TENON_LOG_WARN 1
+#define TENON_LOG_INFO 2
+#define TENON_LOG_DEBUG 3
+
+#define TENON_MEMORY_DEVICE 0u
+#define TENON_MEMORY_PINNED 1u  /* host memory that the device reaches */
+#define TENON_MEMORY_MANAGED 2u
+
+/// Services of the host. One table per plugin, alive as long as the process.
+typedef struct tenon_host {
+  uint64_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  void *context;
+  void (*log)(const struct tenon_host *host, int32_t level, tenon_str text);
+  /// Host memory. Null when there is none.
+  void *(*alloc)(const struct tenon_host *host, uint64_t size_bytes, uint64_t align_bytes);
+  void (*dealloc)(const struct tenon_host *host, void *memory, uint64_t size_bytes, uint64_t align_bytes);
+  /// Memory of a device in stream order, 256-byte aligned.
+  tenon_status (*device_alloc)(const struct tenon_host *host, const tenon_device *device, uint32_t memory_kind,
+                               uint64_t size_bytes, void *stream, void **out);
+  tenon_status (*device_free)(const struct tenon_host *host, const tenon_device *device, void *memory, void *stream);
+  /// One of the plugin's own declared options. The value is valid for the process.
+  tenon_status (*option)(const struct tenon_host *host, tenon_str name, tenon_value *out);
+  /// The host's store, keyed by this plugin's build and the caller's key. NOT_FOUND where absent.
+  tenon_status (*cache_get)(const struct tenon_host *host, tenon_str key, void *out, uint64_t capacity_bytes,
+                            uint64_t *size_bytes);
+  tenon_status (*cache_put)(const struct tenon_host *host, tenon_str key, const void *bytes, uint64_t size_bytes);
+  /// A table of further services by name, or null.
+  const void *(*extension)(const struct tenon_host *host, tenon_str name, uint32_t min_version);
+} tenon_host;
+
+/* ---- Device kinds ---------------------------------------------------------------------------- */
+
+/// A device kind and its owner's functions. `stream` null is the default stream. Functions return at once
+/// unless said otherwise, restore the thread's current device if they change it, and fill `reason` on error.
+typedef struct tenon_device_kind {
+  uint64_t struct_size;
+  tenon_str kind;
+  int32_t dlpack_type;
+  uint32_t flags; /* TENON_DEVICE_FLAG_* of every device of the kind */
+  void *context;
+  /// Required. Number of devices; 0 with a reason's text where there is no driver or no device. Called at first need.
+  tenon_status (*count)(void *context, uint32_t *count, tenon_reason *reason);
+  /// Required. Describes one device.
+  tenon_status (*describe)(void *context, uint32_t index, tenon_device *out, tenon_reason *reason);
+  /// Required. Memory of `memory_kind`, at least 256-byte aligned, in stream order where the device has it.
+  tenon_status (*alloc)(void *context, const tenon_device *device, uint32_t memory_kind, uint64_t size_bytes,
+                        void *stream, void **out, tenon_reason *reason);
+  /// Required. Frees what alloc gave, in stream order.
+  tenon_status (*free)(void *context, const tenon_device *device, uint32_t memory_kind, void *memory,
+                       uint64_t size_bytes, void *stream, tenon_reason *reason);
+  /// Required. Copies between two devices of this kind, or between one and `cpu`, in stream order.
+  tenon_status (*copy)(void *context, const tenon_device *dst_device, void *dst, const tenon_device *src_device,
+                       const void *src, uint64_t size_bytes, void *stream, tenon_reason *reason);
+  /// Sets every byte. Null: the host copies a filled buffer.
+  tenon_status (*fill)(void *context, const tenon_device *device, void *dst, uint32_t byte_value, uint64_t size_bytes,
+                       void *stream, tenon_reason *reason);
+  /// Free and total bytes now. Null: unknown.
+  tenon_status (*mem_info)(void *context, const tenon_device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+                           tenon_reason *reason);
+  /// Streams. All null: the kind has only its default stream, null.
+  tenon_status (*stream_create)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
+  tenon_status (*stream_destroy)(void *context, const tenon_device *device, void *stream, tenon_reason *reason);
+  tenon_status (*stream_default)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
+  tenon_status (*stream_synchronize)(void *context, const tenon_device *device, void *stream, tenon_reason *reason);
+  tenon_status (*stream_wait_event)(void *context, const tenon_device *device, void *stream, void *event,
+                                    tenon_reason *reason);
+  tenon_status (*stream_is_capturing)(void *context, const tenon_device *device, void *stream, uint32_t *yes,
+                                      tenon_reason *reason);
+  /// Events. All null: none.
+  tenon_status (*event_create)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
+  tenon_status (*event_record)(void *context, const tenon_device *device, void *event, void *stream,
+                               tenon_reason *reason);
+  tenon_status (*event_query)(void *context, const tenon_device *device, void *event, uint32_t *done,
+                              tenon_reason *reason);
+  tenon_status (*event_elapsed_ns)(void *context, const tenon_device *device, void *start, void *end,
+                                   uint64_t *elapsed_ns, tenon_reason *reason);
+  tenon_status (*event_destroy)(void *context, const tenon_device *device, void *event, tenon_reason *reason);
+  /// Required. Waits until the device has finished everything.
+  tenon_status (*synchronize)(void *context, const tenon_device *device, tenon_reason *reason);
+  /// Required. The error that an earlier launch left behind, OK if none; `clear` 1 forgets it where that is possible.
+  tenon_status (*last_error)(void *context, const tenon_device *device, uint32_t clear, tenon_reason *reason);
+  /// Further functions by name ("tenon.device.graph/1", "tenon.device.test/1"), or null.
+  const void *(*extension)(void *context, tenon_str name, uint32_t min_version);
+} tenon_device_kind;
+
+/* ---- Builder targets -------------------------------------------------------------------------- */
+
+/// A target that serves whole ops through builders.
+typedef struct tenon_target {
+  uint64_t struct_size;
+  tenon_str name;
+  const tenon_str *kinds;
+  const tenon_str *ops;
+  uint64_t n_kinds;
+  uint64_t n_ops;
+  void *context;
+  /// Required. Whether the target wants to serve calls on this device unasked.
+  tenon_status (*claims)(void *context, const tenon_device *device, uint32_t *yes);
+  /// Required. specs: shape and dtype without data, null where absent; params in manifest order; op indexes ops.
+  tenon_status (*build)(void *context, const tenon_host *host, uint64_t op, const tenon_build *build,
+                        const tenon_tensor *const *specs, const uint32_t *spec_first, uint64_t n_inputs,
+                        const tenon_value *params, uint64_t n_params, tenon_kernel *out, tenon_reason *reason);
+} tenon_target;
+
+/* ---- The plugin -------------------------------------------------------------------------------- */
+
+/// An option of the plugin, set by configuration under plugins.options.<id>.
+typedef struct tenon_option {
+  tenon_str name;
+  uint32_t kind; /* TENON_VALUE_BOOL, INT, FLOAT or STR */
+  uint32_t flags;
+  tenon_value default_value;
+} tenon_option;
+
+/// Takes the plugin's rows while `enumerate` runs. The host copies the structs at once.
+typedef struct tenon_registrar {
+  uint64_t struct_size;
+  void *context;
+  tenon_status (*add_device_kind)(void *context, const struct tenon_device_kind *kind, tenon_reason *reason);
+  tenon_status (*add_kernel_types)(void *context, const tenon_kernel_type *rows, uint64_t count,
+                                   uint64_t element_size, tenon_reason *reason);
+  tenon_status (*add_target)(void *context, const tenon_target *target, tenon_reason *reason);
+} tenon_registrar;
+
+/// The exported object.
+typedef struct tenon_plugin {
+  uint64_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor; /* that it was built with */
+  uint32_t min_host_minor;
+  uint32_t required_features; /* an unknown bit is refused */
+  tenon_str id;               /* [a-z][a-z0-9-]* */
+  tenon_str version;          /* 1.2.3 */
+  tenon_str vendor;
+  tenon_str manifest;           /* YAML of ops in the plugin's own namespace, or empty */
+  const tenon_str *needs_kinds; /* device kinds of others that its rows name */
+  const tenon_option *options;
+  uint64_t n_needs_kinds;
+  uint64_t n_options;
+  /// Required [load-thread]. Once per process; touches no driver. *self is handed back to the others.
+  tenon_status (*init)(const tenon_host *host, void **self, tenon_reason *reason);
+  /// Required [load-thread]. Once per Runtime; gives the same rows each time.
+  tenon_status (*enumerate)(void *self, const tenon_registrar *registrar, tenon_reason *reason);
+  /// Only from an explicit shutdown of the host, once. Null: nothing to do.
+  void (*shutdown)(void *self);
+} tenon_plugin;
+
+/* NOLINTEND(modernize-use-using) */
+
+/* ---- Identity note ------------------------------------------------------------------------------ */
+
+#if defined(__GNUC__)
+#define TENON_EXPORT __attribute__((visibility("default")))
+#else
+#define TENON_EXPORT
+#endif
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TENON_PLUGIN_H */
