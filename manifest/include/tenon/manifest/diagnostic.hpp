@@ -1,0 +1,79 @@
+// Diagnostics: what is wrong with a manifest, where, by which rule, and what to do about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/op_decl.hpp"
+
+namespace tenon::manifest {
+
+enum class Severity : std::uint8_t {
+  kError,     ///< the entry is not registered
+  kAdvisory,  ///< reported, and nothing else fails
+};
+[[nodiscard]] std::string_view name_of(Severity severity) noexcept;
+
+/// One finding. `text` is a whole sentence without the place; the other fields say the same in parts.
+struct Diagnostic {
+  SourceLocation where;
+  std::string entry;     ///< "RMSNormFwdOp"; empty for a fault of the file
+  std::string field;     ///< path inside the entry: "signature.inputs.x.shape", "workloads[2].label"
+  std::string rule;      ///< stable id of the rule: "key.unknown", "expr.kind"
+  Severity severity = Severity::kError;
+  std::string text;      ///< "unknown key 'dtpye'"
+  std::string found;     ///< what stands there; may be empty
+  std::string expected;  ///< what may stand there; may be empty
+  std::string hint;      ///< what to do; may be empty
+  std::string source;    ///< the source line, for the caret; filled when a file's diagnostics are finished
+
+  /// Fluent setters, so that a finding is written in one statement.
+  Diagnostic&& with_found(std::string v) && { return found = std::move(v), std::move(*this); }
+  Diagnostic&& with_expected(std::string v) && { return expected = std::move(v), std::move(*this); }
+  Diagnostic&& with_hint(std::string v) && { return hint = std::move(v), std::move(*this); }
+
+  /// "norm.yaml:12:7: error: RMSNormFwdOp: signature.params: unknown key 'typ' [key.unknown]" on one line,
+  /// with found, expected and hint appended where they are set.
+  [[nodiscard]] std::string to_string() const;
+  friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
+};
+
+/// Findings, kept until `finish` puts them into their one order: file, line, column, rule, text.
+class DiagnosticList {
+ public:
+  Diagnostic& add(Diagnostic diagnostic);
+  /// An error at a place; fill the rest of the reference as needed.
+  Diagnostic& error(SourceLocation where, std::string entry, std::string field, std::string rule, std::string text);
+  Diagnostic& advisory(SourceLocation where, std::string entry, std::string field, std::string rule, std::string text);
+  void append(const DiagnosticList& other);
+
+  /// Sorts, and drops exact repetitions. Called by everything that returns a list; idempotent.
+  void finish();
+  /// Copies the source lines of `file` into its diagnostics.
+  void attach_source(std::string_view file, std::string_view contents);
+
+  [[nodiscard]] const std::vector<Diagnostic>& items() const { return items_; }
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
+  [[nodiscard]] std::size_t error_count() const;
+  [[nodiscard]] bool has_errors() const { return error_count() != 0; }
+  [[nodiscard]] auto begin() const { return items_.begin(); }
+  [[nodiscard]] auto end() const { return items_.end(); }
+
+  /// One block each: the line of Diagnostic::to_string, then the source line and a caret where known.
+  [[nodiscard]] std::string to_text() const;
+  /// {"schema": 1, "diagnostics": [{file, line, column, entry, field, rule, severity, text, hint, found, expected}]}
+  [[nodiscard]] std::string to_json() const;
+
+ private:
+  std::vector<Diagnostic> items_;
+};
+
+/// The candidate nearest to `name` by edit distance, if it is near enough to be a likely slip; else empty.
+/// Among equally near ones the first in the order given.
+[[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace tenon::manifest
