@@ -4,7 +4,8 @@
 namespace tenon {
 namespace {
 
-std::optional<std::uint32_t> find_tensor(const std::vector<TensorDecl>& tensors, std::string_view name) {
+std::optional<std::uint32_t> find_tensor(const std::vector<TensorDecl>& tensors,
+                                         std::string_view name) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].name == name) return static_cast<std::uint32_t>(i);
   }
@@ -18,8 +19,12 @@ std::string SourceLocation::to_string() const {
   return file + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-std::optional<std::uint32_t> OpDecl::input_index(std::string_view input) const { return find_tensor(inputs, input); }
-std::optional<std::uint32_t> OpDecl::output_index(std::string_view output) const { return find_tensor(outputs, output); }
+std::optional<std::uint32_t> OpDecl::input_index(std::string_view input) const {
+  return find_tensor(inputs, input);
+}
+std::optional<std::uint32_t> OpDecl::output_index(std::string_view output) const {
+  return find_tensor(outputs, output);
+}
 std::optional<std::uint32_t> OpDecl::construction_index(std::string_view tensor) const {
   return find_tensor(construction_tensors, tensor);
 }

@@ -53,8 +53,8 @@ struct FloatFormat {
   int mantissa_bits;
   int bias;
   enum class Specials : std::uint8_t {
-    kIeee,      // all-ones exponent: infinity and NaN
-    kFiniteNan,  // "fn": no infinity, all ones is NaN
+    kIeee,          // all-ones exponent: infinity and NaN
+    kFiniteNan,     // "fn": no infinity, all ones is NaN
     kUnsignedZero,  // "fnuz": no infinity, no -0; the pattern of -0 is NaN
   } specials;
 };
@@ -87,7 +87,8 @@ std::uint32_t nan_bits(const FloatFormat& f, bool negative) noexcept {
   const std::uint32_t sign = negative ? 1u << width : 0u;
   switch (f.specials) {
     case FloatFormat::Specials::kIeee:
-      return sign | (((1u << f.exponent_bits) - 1u) << f.mantissa_bits) | (1u << (f.mantissa_bits - 1));
+      return sign | (((1u << f.exponent_bits) - 1u) << f.mantissa_bits) |
+             (1u << (f.mantissa_bits - 1));
     case FloatFormat::Specials::kFiniteNan:
       return sign | ((1u << width) - 1u);
     case FloatFormat::Specials::kUnsignedZero:
@@ -128,7 +129,8 @@ std::uint32_t encode(const FloatFormat& f, double value) noexcept {
   if (value == 0.0) return unsigned_zero ? 0u : sign;
 
   int exponent = 0;
-  const double fraction = std::frexp(std::fabs(value), &exponent);  // value = fraction * 2^exponent, 0.5 <= fraction < 1
+  const double fraction = std::frexp(
+      std::fabs(value), &exponent);  // value = fraction * 2^exponent, 0.5 <= fraction < 1
   const auto significand = static_cast<std::uint64_t>(std::ldexp(fraction, 53));  // 53 bits, exact
   const int unbiased = exponent - 1;
   const int lowest = 1 - f.bias;  // exponent of the smallest normal number
@@ -160,7 +162,8 @@ double decode(const FloatFormat& f, std::uint32_t bits) noexcept {
   if (f.specials == FloatFormat::Specials::kUnsignedZero && negative && magnitude == 0) return kNan;
   if (magnitude > largest_finite_bits(f)) {
     if (f.specials != FloatFormat::Specials::kIeee || mantissa != 0) return kNan;
-    return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    return negative ? -std::numeric_limits<double>::infinity()
+                    : std::numeric_limits<double>::infinity();
   }
   double value = 0;
   if (exponent == 0) {
@@ -178,7 +181,8 @@ std::uint8_t e8m0_from(double value) noexcept {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
   int biased = exponent - 1 + 127;
-  const double doubled = fraction * 2;  // in [1, 2): half way is 1.5; the even neighbour is the even exponent
+  const double doubled =
+      fraction * 2;  // in [1, 2): half way is 1.5; the even neighbour is the even exponent
   if (doubled > 1.5 || (doubled == 1.5 && (biased & 1) != 0)) ++biased;
   if (biased < 0) return 0;
   return biased > 254 ? 255 : static_cast<std::uint8_t>(biased);
@@ -199,8 +203,10 @@ void write(void* p, T value) noexcept {
 template <class T>
 T saturate(double value) noexcept {
   if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return std::numeric_limits<T>::min();
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return std::numeric_limits<T>::max();
   return static_cast<T>(value);
 }
 
@@ -223,16 +229,21 @@ std::optional<DType> dtype_from_name(std::string_view name, bool allow_short) no
 std::optional<DType> dtype_from_abi(tenon_dtype dtype) noexcept {
   for (DType d : kAll) {
     const tenon_dtype a = info_of(d).abi;
-    if (a.code == dtype.code && a.bits == dtype.bits && dtype.lanes == 1) return d;  // uint8 comes before its carriers
+    if (a.code == dtype.code && a.bits == dtype.bits && dtype.lanes == 1)
+      return d;  // uint8 comes before its carriers
   }
   return std::nullopt;
 }
 
 std::span<const DType> all_dtypes() noexcept { return kAll; }
 
-std::uint16_t float16_from(double value) noexcept { return static_cast<std::uint16_t>(encode(kFloat16, value)); }
+std::uint16_t float16_from(double value) noexcept {
+  return static_cast<std::uint16_t>(encode(kFloat16, value));
+}
 double float16_to(std::uint16_t bits) noexcept { return decode(kFloat16, bits); }
-std::uint16_t bfloat16_from(double value) noexcept { return static_cast<std::uint16_t>(encode(kBFloat16, value)); }
+std::uint16_t bfloat16_from(double value) noexcept {
+  return static_cast<std::uint16_t>(encode(kBFloat16, value));
+}
 double bfloat16_to(std::uint16_t bits) noexcept { return decode(kBFloat16, bits); }
 
 std::uint8_t float8_from(DType format, double value) noexcept {
@@ -241,7 +252,8 @@ std::uint8_t float8_from(DType format, double value) noexcept {
 }
 double float8_to(DType format, std::uint8_t bits) noexcept {
   if (format == DType::kFloat8E8M0FNU) {
-    return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(bits) - 127);
+    return bits == 255 ? std::numeric_limits<double>::quiet_NaN()
+                       : std::ldexp(1.0, static_cast<int>(bits) - 127);
   }
   return decode(float8_format(format), bits);
 }

@@ -7,10 +7,11 @@ namespace tenon {
 
 std::string_view name_of(ErrorCode code) noexcept {
   static constexpr std::array<std::string_view, 20> kNames{
-      "ManifestInvalid", "ConfigInvalid",    "UsageError",     "SignatureMismatch", "OpNotFound",
-      "UnknownTarget",   "AmbiguousTarget",  "TargetMismatch", "OpNotAvailable",    "NoImplementation",
-      "AmbiguousDispatch", "BuildFailed",    "LaunchFailed",   "ResultMismatch",    "DeviceError",
-      "OutOfMemory",     "PluginRejected",   "PluginFailed",   "ShutDown",          "Internal"};
+      "ManifestInvalid", "ConfigInvalid",    "UsageError",        "SignatureMismatch",
+      "OpNotFound",      "UnknownTarget",    "AmbiguousTarget",   "TargetMismatch",
+      "OpNotAvailable",  "NoImplementation", "AmbiguousDispatch", "BuildFailed",
+      "LaunchFailed",    "ResultMismatch",   "DeviceError",       "OutOfMemory",
+      "PluginRejected",  "PluginFailed",     "ShutDown",          "Internal"};
   const auto index = static_cast<std::size_t>(code);
   return index < kNames.size() ? kNames[index] : "Internal";
 }

@@ -38,7 +38,9 @@ Dims dense_strides(std::span<const std::int64_t> shape) noexcept {
   return strides;
 }
 
-std::string TensorSpec::to_string() const { return std::string(name_of(dtype)) + shape.to_string(); }
+std::string TensorSpec::to_string() const {
+  return std::string(name_of(dtype)) + shape.to_string();
+}
 
 bool TensorView::is_dense() const noexcept {
   std::int64_t expected = 1;
@@ -63,7 +65,8 @@ AddressRange address_range(const TensorView& view) noexcept {
   }
   const auto size = static_cast<std::int64_t>(size_bytes_of(view.dtype));
   const auto first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.first()));
-  return {static_cast<std::uintptr_t>(first + low * size), static_cast<std::uintptr_t>(first + (high + 1) * size)};
+  return {static_cast<std::uintptr_t>(first + low * size),
+          static_cast<std::uintptr_t>(first + (high + 1) * size)};
 }
 
 namespace {
@@ -105,8 +108,8 @@ bool overlaps_itself(const TensorView& view) noexcept {
 
 namespace {
 
-// Whether |rest| = sum(k_i * stride_i) with |k_i| < size_i over the n fastest axes. Each stride exceeds the reach
-// of the faster ones, so at most two k_i can be right at each level.
+// Whether |rest| = sum(k_i * stride_i) with |k_i| < size_i over the n fastest axes. Each stride
+// exceeds the reach of the faster ones, so at most two k_i can be right at each level.
 bool reachable(std::int64_t rest, const std::array<Axis, kMaxRank>& axes, std::size_t n) noexcept {
   if (n == 0) return rest == 0;
   std::int64_t faster = 0;
@@ -115,7 +118,8 @@ bool reachable(std::int64_t rest, const std::array<Axis, kMaxRank>& axes, std::s
   const std::int64_t floor = rest / stride - (rest % stride < 0 ? 1 : 0);
   for (std::int64_t k = floor; k <= floor + 1; ++k) {
     const std::int64_t left = rest - k * stride;
-    if (std::llabs(k) < size && std::llabs(left) <= faster && reachable(left, axes, n - 1)) return true;
+    if (std::llabs(k) < size && std::llabs(left) <= faster && reachable(left, axes, n - 1))
+      return true;
   }
   return false;
 }
@@ -147,7 +151,9 @@ bool disjoint(const TensorView& a, const TensorView& b) noexcept {
 }
 
 bool same_view(const TensorView& a, const TensorView& b) noexcept {
-  if (a.first() != b.first() || a.dtype != b.dtype || !(a.device == b.device) || !(a.shape == b.shape)) return false;
+  if (a.first() != b.first() || a.dtype != b.dtype || !(a.device == b.device) ||
+      !(a.shape == b.shape))
+    return false;
   for (std::size_t i = 0; i < a.shape.size(); ++i) {
     if (a.shape[i] > 1 && a.strides[i] != b.strides[i]) return false;
   }
@@ -157,8 +163,10 @@ bool same_view(const TensorView& a, const TensorView& b) noexcept {
 Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {
   const auto count = element_count(shape);
   std::int64_t bytes = 0;
-  if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
-    return fail(ErrorCode::kOutOfMemory, "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
+  if (!count ||
+      __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
+    return fail(ErrorCode::kOutOfMemory,
+                "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
   }
   constexpr std::size_t kAlign = 256;
   const std::size_t size = (static_cast<std::size_t>(bytes) + kAlign - 1) / kAlign * kAlign;
@@ -167,7 +175,8 @@ Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {
     return fail(ErrorCode::kOutOfMemory, "no host memory for " + std::to_string(size) + " bytes");
   }
   std::memset(memory, 0, size);
-  auto storage = std::make_shared<Storage>(memory, size, Device{}, [](void* p, std::size_t) { std::free(p); });
+  auto storage =
+      std::make_shared<Storage>(memory, size, Device{}, [](void* p, std::size_t) { std::free(p); });
   return Tensor(std::move(storage), TensorView(memory, dtype, shape));
 }
 

@@ -2,12 +2,17 @@
 #include "tenon/core/value.hpp"
 
 #include <cmath>
+
 #include <fmt/format.h>
 
 namespace tenon {
 
-bool operator==(const ValueList& a, const ValueList& b) { return a.is_tuple == b.is_tuple && a.items == b.items; }
-bool operator==(const AdtValue& a, const AdtValue& b) { return a.constructor == b.constructor && a.fields == b.fields; }
+bool operator==(const ValueList& a, const ValueList& b) {
+  return a.is_tuple == b.is_tuple && a.items == b.items;
+}
+bool operator==(const AdtValue& a, const AdtValue& b) {
+  return a.constructor == b.constructor && a.fields == b.fields;
+}
 
 Value::Value(std::initializer_list<std::int64_t> ints) {
   ValueList list;

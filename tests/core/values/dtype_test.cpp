@@ -53,13 +53,20 @@ TEST_SUITE("core/values/dtype") {
   }
 
   TEST_CASE("a double near a float32 rounding boundary is rounded once, not twice") {
-    // 1 + 2^-8 + 2^-30 lies above the tie of bfloat16; through float32 it would become the tie and round down.
-    CHECK(tenon::bfloat16_to(tenon::bfloat16_from(1.0 + std::ldexp(1.0, -8) + std::ldexp(1.0, -30))) == 1.0078125);
+    // 1 + 2^-8 + 2^-30 lies above the tie of bfloat16; through float32 it would become the tie and
+    // round down.
+    CHECK(tenon::bfloat16_to(
+              tenon::bfloat16_from(1.0 + std::ldexp(1.0, -8) + std::ldexp(1.0, -30))) == 1.0078125);
   }
 
-  TEST_CASE("every fp8 pattern survives a round trip, and each format ends where its standard says") {
-    const DType formats[] = {DType::kFloat8E4M3FN, DType::kFloat8E5M2, DType::kFloat8E4M3, DType::kFloat8E5M2FNUZ,
-                             DType::kFloat8E4M3FNUZ, DType::kFloat8E8M0FNU};
+  TEST_CASE(
+      "every fp8 pattern survives a round trip, and each format ends where its standard says") {
+    const DType formats[] = {DType::kFloat8E4M3FN,
+                             DType::kFloat8E5M2,
+                             DType::kFloat8E4M3,
+                             DType::kFloat8E5M2FNUZ,
+                             DType::kFloat8E4M3FNUZ,
+                             DType::kFloat8E8M0FNU};
     const double largest[] = {448, 57344, 240, 57344, 240, std::ldexp(1.0, 127)};
     for (int f = 0; f < 6; ++f) {
       double most = 0;
@@ -71,8 +78,10 @@ TEST_SUITE("core/values/dtype") {
       }
       CHECK(most == largest[f]);
     }
-    CHECK(std::isnan(tenon::float8_to(DType::kFloat8E4M3FN, tenon::float8_from(DType::kFloat8E4M3FN, 1e9))));
-    CHECK(std::isinf(tenon::float8_to(DType::kFloat8E5M2, tenon::float8_from(DType::kFloat8E5M2, 1e9))));
+    CHECK(std::isnan(
+        tenon::float8_to(DType::kFloat8E4M3FN, tenon::float8_from(DType::kFloat8E4M3FN, 1e9))));
+    CHECK(std::isinf(
+        tenon::float8_to(DType::kFloat8E5M2, tenon::float8_from(DType::kFloat8E5M2, 1e9))));
     CHECK(tenon::float8_from(DType::kFloat8E4M3FNUZ, -0.0) == 0);
   }
 

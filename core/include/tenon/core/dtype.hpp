@@ -41,8 +41,9 @@ inline constexpr std::size_t kDTypeCount = 22;
 enum class DTypeCategory : std::uint8_t { kBool, kInt, kFloat, kComplex };
 
 struct DTypeInfo {
-  std::string_view name;        ///< "bfloat16", as manifests write it
-  std::string_view short_name;  ///< "bf16", as the command line writes it; the name where there is none
+  std::string_view name;  ///< "bfloat16", as manifests write it
+  std::string_view
+      short_name;  ///< "bf16", as the command line writes it; the name where there is none
   std::uint32_t bits;
   DTypeCategory category;
   tenon_dtype abi;  ///< as it crosses to plugins
@@ -50,12 +51,15 @@ struct DTypeInfo {
 
 [[nodiscard]] const DTypeInfo& info_of(DType dtype) noexcept;
 [[nodiscard]] inline std::string_view name_of(DType dtype) noexcept { return info_of(dtype).name; }
-[[nodiscard]] inline std::size_t size_bytes_of(DType dtype) noexcept { return info_of(dtype).bits / 8; }
+[[nodiscard]] inline std::size_t size_bytes_of(DType dtype) noexcept {
+  return info_of(dtype).bits / 8;
+}
 [[nodiscard]] inline tenon_dtype to_abi(DType dtype) noexcept { return info_of(dtype).abi; }
 [[nodiscard]] std::string_view name_of(DTypeCategory category) noexcept;
 
 /// By the manifest's name ("bfloat16"); with `allow_short` also by the command line's ("bf16").
-[[nodiscard]] std::optional<DType> dtype_from_name(std::string_view name, bool allow_short = false) noexcept;
+[[nodiscard]] std::optional<DType> dtype_from_name(std::string_view name,
+                                                   bool allow_short = false) noexcept;
 /// By DLPack's numbers; nothing for lanes other than 1 or an unknown code.
 [[nodiscard]] std::optional<DType> dtype_from_abi(tenon_dtype dtype) noexcept;
 /// All of them, in enumeration order.
@@ -69,7 +73,9 @@ class DTypeSet {
     for (DType d : dtypes) insert(d);
   }
   constexpr void insert(DType d) { bits_ |= 1u << static_cast<unsigned>(d); }
-  [[nodiscard]] constexpr bool contains(DType d) const { return (bits_ >> static_cast<unsigned>(d)) & 1u; }
+  [[nodiscard]] constexpr bool contains(DType d) const {
+    return (bits_ >> static_cast<unsigned>(d)) & 1u;
+  }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr std::uint32_t bits() const { return bits_; }
   friend constexpr bool operator==(DTypeSet, DTypeSet) = default;
@@ -78,9 +84,10 @@ class DTypeSet {
   std::uint32_t bits_ = 0;
 };
 
-/// Small floats as bit patterns. `from` rounds a double to nearest, ties to even, in one step; out of range
-/// gives infinity where the format has one (e4m3fn: NaN; fnuz formats: NaN; e8m0: NaN below 0). `to` is exact.
-/// Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; OCP Microscaling Formats 1.0 (e8m0).
+/// Small floats as bit patterns. `from` rounds a double to nearest, ties to even, in one step; out
+/// of range gives infinity where the format has one (e4m3fn: NaN; fnuz formats: NaN; e8m0: NaN
+/// below 0). `to` is exact. Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; OCP
+/// Microscaling Formats 1.0 (e8m0).
 [[nodiscard]] std::uint16_t float16_from(double value) noexcept;
 [[nodiscard]] double float16_to(std::uint16_t bits) noexcept;
 [[nodiscard]] std::uint16_t bfloat16_from(double value) noexcept;
@@ -88,7 +95,8 @@ class DTypeSet {
 [[nodiscard]] std::uint8_t float8_from(DType format, double value) noexcept;
 [[nodiscard]] double float8_to(DType format, std::uint8_t bits) noexcept;
 
-/// Reads or writes one element of any real dtype as a double (ints beyond 2^53 round). Complex: the real part.
+/// Reads or writes one element of any real dtype as a double (ints beyond 2^53 round). Complex: the
+/// real part.
 [[nodiscard]] double load_as_double(DType dtype, const void* element) noexcept;
 void store_from_double(DType dtype, void* element, double value) noexcept;
 

@@ -97,19 +97,19 @@ using Result = tl::expected<T, Error>;
 }  // namespace tenon
 
 /// Returns the error of a Result<...> expression from the enclosing function.
-#define TENON_TRY(expression)                                              \
-  do {                                                                     \
-    if (auto tenon_try_result = (expression); !tenon_try_result) {         \
-      return ::tenon::fail(std::move(tenon_try_result).error());           \
-    }                                                                      \
+#define TENON_TRY(expression)                                      \
+  do {                                                             \
+    if (auto tenon_try_result = (expression); !tenon_try_result) { \
+      return ::tenon::fail(std::move(tenon_try_result).error());   \
+    }                                                              \
   } while (0)
 
 /// Assigns the value of a Result<...> expression to `target`, or returns its error.
-#define TENON_TRY_ASSIGN(target, expression)                               \
-  do {                                                                     \
-    auto tenon_try_result = (expression);                                  \
-    if (!tenon_try_result) {                                               \
-      return ::tenon::fail(std::move(tenon_try_result).error());           \
-    }                                                                      \
-    (target) = std::move(tenon_try_result).value();                        \
+#define TENON_TRY_ASSIGN(target, expression)                     \
+  do {                                                           \
+    auto tenon_try_result = (expression);                        \
+    if (!tenon_try_result) {                                     \
+      return ::tenon::fail(std::move(tenon_try_result).error()); \
+    }                                                            \
+    (target) = std::move(tenon_try_result).value();              \
   } while (0)

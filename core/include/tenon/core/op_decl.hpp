@@ -70,7 +70,8 @@ struct CallFieldDecl {
   std::vector<std::string> members;  ///< of an enum
   bool from_flow = false;            ///< the flow computes it
   std::string text;                  ///< the expression, or "flow.int"
-  std::optional<Value> default_value;  ///< the parameter's default where the field is just a parameter
+  std::optional<Value>
+      default_value;  ///< the parameter's default where the field is just a parameter
 };
 
 enum class ArgSource : std::uint8_t { kInput, kOutput, kConstruction, kTemporary };
@@ -115,9 +116,11 @@ struct StageDecl {
 struct EffectBranch {
   std::vector<std::uint32_t> written_inputs;
   bool has_out = false;
-  bool in_place = false;  ///< `out` is the first input itself (a schema of its own, no branch of a call)
+  bool in_place =
+      false;  ///< `out` is the first input itself (a schema of its own, no branch of a call)
   std::vector<std::uint32_t> returned_outputs;
-  std::string schema;  ///< "tenon::add.out(Tensor self, ...) -> Tensor(a!)", empty where it has none
+  std::string
+      schema;  ///< "tenon::add.out(Tensor self, ...) -> Tensor(a!)", empty where it has none
 };
 
 struct ToleranceDecl {

@@ -1,4 +1,5 @@
-// SignaturePlan: a manifest entry compiled; and its evaluator, which checks a call without parsing or allocating.
+// SignaturePlan: a manifest entry compiled; and its evaluator, which checks a call without parsing
+// or allocating.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace tenon {
 
-/// One tensor argument of a call. Absent: items is null. A plain tensor: count 1. A list: its elements.
+/// One tensor argument of a call. Absent: items is null. A plain tensor: count 1. A list: its
+/// elements.
 struct TensorArg {
   const TensorView* const* items = nullptr;
   std::uint32_t count = 0;
@@ -46,7 +48,8 @@ struct OutputSpec {
   std::uint32_t list_count = 0;   ///< of a list output: elements lie in CallFrame::list_outputs
 };
 
-/// What construction settled once: parameters, construction-time indices and presence. Immutable, shared by threads.
+/// What construction settled once: parameters, construction-time indices and presence. Immutable,
+/// shared by threads.
 class Construction {
  public:
   virtual ~Construction() = default;
@@ -72,10 +75,10 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   // Valid after a successful check, until the next one:
-  std::uint32_t branch = 0;          ///< index into OpDecl::branches
-  Device device;                     ///< the call device
-  bool nothing_to_do = false;        ///< something is returned or written, and none of it has an element
-  std::vector<OutputSpec> outputs;   ///< in manifest order; sized once
+  std::uint32_t branch = 0;    ///< index into OpDecl::branches
+  Device device;               ///< the call device
+  bool nothing_to_do = false;  ///< something is returned or written, and none of it has an element
+  std::vector<OutputSpec> outputs;  ///< in manifest order; sized once
   std::vector<OutputSpec> list_outputs;
   std::vector<bool> written_inputs;  ///< in manifest order; sized once
 
@@ -106,7 +109,8 @@ class SignaturePlan {
   [[nodiscard]] const OpDecl& decl() const { return decl_; }
 
   /// Settles the parameters and checks whatever can be checked without a call.
-  /// @errors SignatureMismatch: unknown parameter (nearest name), missing one, wrong type, a refinement that fails.
+  /// @errors SignatureMismatch: unknown parameter (nearest name), missing one, wrong type, a
+  /// refinement that fails.
   [[nodiscard]] virtual Result<std::shared_ptr<const Construction>> construct(
       std::span<const NamedValue> params,
       std::span<const std::pair<std::string, Tensor>> tensors) const = 0;
@@ -114,9 +118,9 @@ class SignaturePlan {
   /// Storage for `check`; make it once per thread and instance.
   [[nodiscard]] virtual std::unique_ptr<CallFrame> make_frame() const = 0;
 
-  /// Checks a call against the signature in the order of the manifest language: presence, domain restrictions,
-  /// branch, device, inference with refinements, `out` and written tensors, overlap. Allocates nothing where it
-  /// succeeds; on false `failure` says why.
+  /// Checks a call against the signature in the order of the manifest language: presence, domain
+  /// restrictions, branch, device, inference with refinements, `out` and written tensors, overlap.
+  /// Allocates nothing where it succeeds; on false `failure` says why.
   [[nodiscard]] virtual bool check(const Construction& construction,
                                    const CallArgs& args,
                                    CallFrame& frame) const = 0;
@@ -125,15 +129,17 @@ class SignaturePlan {
                                       const CallArgs& args,
                                       const CallFrame& frame) const = 0;
 
-  // ---- After a successful check on `frame` ---------------------------------------------------------
+  // ---- After a successful check on `frame`
+  // ---------------------------------------------------------
 
   /// The interface that a step uses on this branch, or nothing for an optional step that is off.
   [[nodiscard]] virtual std::optional<std::uint32_t> active_interface(
       std::uint32_t step, const Construction& construction, const CallFrame& frame) const = 0;
 
-  /// Evaluates the call spec. `flow_values` holds one value per field declared `flow.<kind>`, in field order.
-  /// Lists and strings in `fields` point into the frame, the construction or the plan, and live until its next check.
-  /// False, without a message, only where an expression has no value (a checked overflow); then `failure` tells.
+  /// Evaluates the call spec. `flow_values` holds one value per field declared `flow.<kind>`, in
+  /// field order. Lists and strings in `fields` point into the frame, the construction or the plan,
+  /// and live until its next check. False, without a message, only where an expression has no value
+  /// (a checked overflow); then `failure` tells.
   [[nodiscard]] virtual bool eval_call(std::uint32_t interface,
                                        const Construction& construction,
                                        const CallArgs& args,
@@ -141,7 +147,8 @@ class SignaturePlan {
                                        std::span<const tenon_value> flow_values,
                                        std::span<tenon_value> fields) const = 0;
 
-  /// The shape in which the kernel receives an argument (element `element` of a list), over the call's fields.
+  /// The shape in which the kernel receives an argument (element `element` of a list), over the
+  /// call's fields.
   [[nodiscard]] virtual bool eval_arg_shape(std::uint32_t interface,
                                             std::uint32_t arg,
                                             std::uint32_t element,

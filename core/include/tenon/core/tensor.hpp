@@ -24,12 +24,16 @@ inline constexpr std::size_t kMaxRank = TENON_MAX_RANK;
 class Dims {
  public:
   Dims() = default;
-  Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
+  Dims(std::initializer_list<std::int64_t> values)
+      : Dims(std::span(values.begin(), values.size())) {}
   /// Ranks above kMaxRank are the caller's to refuse first; here they are cut.
-  explicit Dims(std::span<const std::int64_t> values) : rank_(static_cast<std::uint32_t>(std::min(values.size(), kMaxRank))) {
+  explicit Dims(std::span<const std::int64_t> values)
+      : rank_(static_cast<std::uint32_t>(std::min(values.size(), kMaxRank))) {
     std::copy_n(values.begin(), rank_, values_.begin());
   }
-  Dims(const Dims& other) : rank_(other.rank_) { std::copy_n(other.values_.begin(), rank_, values_.begin()); }
+  Dims(const Dims& other) : rank_(other.rank_) {
+    std::copy_n(other.values_.begin(), rank_, values_.begin());
+  }
   Dims& operator=(const Dims& other) {
     rank_ = other.rank_;
     std::copy_n(other.values_.begin(), rank_, values_.begin());
@@ -47,7 +51,9 @@ class Dims {
   void resize(std::size_t rank) { rank_ = static_cast<std::uint32_t>(rank); }
   void push_back(std::int64_t v) { values_[rank_++] = v; }
   [[nodiscard]] std::span<const std::int64_t> span() const { return {values_.data(), rank_}; }
-  operator std::span<const std::int64_t>() const { return span(); }  // NOLINT(google-explicit-constructor)
+  operator std::span<const std::int64_t>() const {
+    return span();
+  }  // NOLINT(google-explicit-constructor)
   friend bool operator==(const Dims& a, const Dims& b) {
     return a.rank_ == b.rank_ && std::equal(a.begin(), a.end(), b.begin());
   }
@@ -60,7 +66,8 @@ class Dims {
 };
 
 /// Number of elements; 1 at rank 0. Nothing when it exceeds int64.
-[[nodiscard]] std::optional<std::int64_t> element_count(std::span<const std::int64_t> shape) noexcept;
+[[nodiscard]] std::optional<std::int64_t> element_count(
+    std::span<const std::int64_t> shape) noexcept;
 /// Row-major strides without gaps.
 [[nodiscard]] Dims dense_strides(std::span<const std::int64_t> shape) noexcept;
 
@@ -103,11 +110,11 @@ struct AddressRange {
 };
 [[nodiscard]] AddressRange address_range(const TensorView& view) noexcept;
 
-/// True where two indices of one view may reach the same element (a stride of 0 over a size above 1, or
-/// strides that cross). Conservative: true when it cannot tell.
+/// True where two indices of one view may reach the same element (a stride of 0 over a size above
+/// 1, or strides that cross). Conservative: true when it cannot tell.
 [[nodiscard]] bool overlaps_itself(const TensorView& view) noexcept;
-/// True where two views share no byte, decided exactly for views that interleave on equal strides and by
-/// address range otherwise; false is conservative.
+/// True where two views share no byte, decided exactly for views that interleave on equal strides
+/// and by address range otherwise; false is conservative.
 [[nodiscard]] bool disjoint(const TensorView& a, const TensorView& b) noexcept;
 /// The very same view: address, shape, dtype, strides (of axes above 1), device.
 [[nodiscard]] bool same_view(const TensorView& a, const TensorView& b) noexcept;
@@ -138,7 +145,8 @@ class Storage {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(std::shared_ptr<Storage> storage, const TensorView& view) : storage_(std::move(storage)), view_(view) {}
+  Tensor(std::shared_ptr<Storage> storage, const TensorView& view)
+      : storage_(std::move(storage)), view_(view) {}
 
   /// Dense host memory (device cpu:0), 64-byte aligned, zeroed.
   static Result<Tensor> host(DType dtype, const Dims& shape);

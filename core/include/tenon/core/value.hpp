@@ -38,22 +38,32 @@ struct OpaqueValue {
 /// Owned, comparable, printable as the manifest writes it.
 class Value {
  public:
-  using Data = std::variant<std::monostate, bool, std::int64_t, double, DType, std::string, ValueList, AdtValue, OpaqueValue>;
+  using Data = std::variant<std::monostate,
+                            bool,
+                            std::int64_t,
+                            double,
+                            DType,
+                            std::string,
+                            ValueList,
+                            AdtValue,
+                            OpaqueValue>;
 
   Value() = default;
-  Value(bool v) : data_(v) {}                          // NOLINT(google-explicit-constructor)
+  Value(bool v) : data_(v) {}                            // NOLINT(google-explicit-constructor)
   Value(int v) : data_(static_cast<std::int64_t>(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : data_(v) {}                  // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                        // NOLINT(google-explicit-constructor)
-  Value(DType v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}      // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}        // NOLINT(google-explicit-constructor)
-  Value(std::string_view v) : data_(std::string(v)) {}  // NOLINT(google-explicit-constructor)
-  Value(ValueList v) : data_(std::move(v)) {}          // NOLINT(google-explicit-constructor)
-  Value(AdtValue v) : data_(std::move(v)) {}           // NOLINT(google-explicit-constructor)
-  Value(OpaqueValue v) : data_(std::move(v)) {}        // NOLINT(google-explicit-constructor)
-  Value(std::initializer_list<std::int64_t> ints);     ///< a list of ints: {4096}
-  static Value list(std::vector<Value> items, bool is_tuple = false) { return ValueList{std::move(items), is_tuple}; }
+  Value(std::int64_t v) : data_(v) {}                    // NOLINT(google-explicit-constructor)
+  Value(double v) : data_(v) {}                          // NOLINT(google-explicit-constructor)
+  Value(DType v) : data_(v) {}                           // NOLINT(google-explicit-constructor)
+  Value(const char* v) : data_(std::string(v)) {}        // NOLINT(google-explicit-constructor)
+  Value(std::string v) : data_(std::move(v)) {}          // NOLINT(google-explicit-constructor)
+  Value(std::string_view v) : data_(std::string(v)) {}   // NOLINT(google-explicit-constructor)
+  Value(ValueList v) : data_(std::move(v)) {}            // NOLINT(google-explicit-constructor)
+  Value(AdtValue v) : data_(std::move(v)) {}             // NOLINT(google-explicit-constructor)
+  Value(OpaqueValue v) : data_(std::move(v)) {}          // NOLINT(google-explicit-constructor)
+  Value(std::initializer_list<std::int64_t> ints);       ///< a list of ints: {4096}
+  static Value list(std::vector<Value> items, bool is_tuple = false) {
+    return ValueList{std::move(items), is_tuple};
+  }
 
   [[nodiscard]] const Data& data() const { return data_; }
   template <class T>
