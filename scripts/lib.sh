@@ -1,0 +1,22 @@
+# Shared by the scripts of this folder: where the repository is, and how they speak. Sourced, not run.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '==> %s\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Runs a step and prints how long it took.
+timed() {
+  local title=$1 begin=$SECONDS
+  shift
+  say "$title"
+  "$@"
+  say "$title: $((SECONDS - begin)) s"
+}
+
+# TENON_SHARED_DATA of the environment, handed to CMake: optional test data outside the repository.
+shared_data=()
+if [[ -n ${TENON_SHARED_DATA:-} ]]; then shared_data=("-DTENON_SHARED_DATA=$TENON_SHARED_DATA"); fi
