@@ -1,0 +1,115 @@
+// Devices at run time: the kinds that plugins own, their devices, and memory and streams through their owners.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/device.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/tensor.hpp"
+#include "tenon/plugin.h"
+
+namespace tenon {
+
+/// What the owner of a device reports of it, owned. `abi()` is the view that crosses to plugins.
+class DeviceFacts {
+ public:
+  DeviceFacts() = default;
+  /// Copies strings and lists. @pre `described.kind` is valid UTF-8.
+  explicit DeviceFacts(const tenon_device& described);
+  /// Facts by hand, for hardware that is not here (explain --assume).
+  struct Fields {
+    std::string kind, arch, name, pci, uuid;
+    std::vector<std::string> runs_archs;
+    std::int32_t index = 0;
+    std::int32_t dlpack_type = 0;
+    std::uint32_t unit_count = 0;
+    std::uint32_t warp_size = 1;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t shared_per_block_bytes = 0;
+    std::uint64_t shared_per_unit_bytes = 0;
+    std::uint64_t flags = 0;
+  };
+  explicit DeviceFacts(Fields fields);
+
+  [[nodiscard]] const Fields& fields() const { return *fields_; }
+  /// For refuse and identity: `native` is null. Points into this object's shared part.
+  [[nodiscard]] const tenon_device& abi() const { return abi_; }
+
+ private:
+  void bind();
+  std::shared_ptr<const Fields> fields_ = std::make_shared<const Fields>();
+  std::shared_ptr<const std::vector<tenon_str>> archs_;
+  tenon_device abi_{};
+};
+
+/// One device of one kind: what it is, or why it cannot be used.
+struct DeviceEntry {
+  Device device;
+  DeviceFacts facts;
+  tenon_device launch{};  ///< `facts` with the owner's native handle: for builds and launches
+  std::optional<Error> failure;
+  std::vector<Device> same_as;  ///< the same physical card under other kinds, by PCI address or UUID
+};
+
+/// A device kind and its owner.
+struct DeviceKindEntry {
+  DeviceKind kind;
+  std::string plugin;       ///< id of the owner
+  tenon_device_kind table;  ///< normalised: what the plugin did not fill is null
+};
+
+/// All device kinds of a Runtime. Devices are enumerated at first need, once per kind.
+class DeviceTable {
+ public:
+  DeviceTable();
+  ~DeviceTable();
+  DeviceTable(const DeviceTable&) = delete;
+  DeviceTable& operator=(const DeviceTable&) = delete;
+
+  /// Adds a kind. @errors PluginRejected when it has an owner already; both are named.
+  Result<void> add(DeviceKindEntry kind);
+  /// Hides devices: only these indices of the kind are visible; they keep their numbers.
+  void set_visible(DeviceKind kind, std::vector<std::int32_t> indices);
+
+  [[nodiscard]] const DeviceKindEntry* kind(DeviceKind kind) const;
+  [[nodiscard]] std::vector<const DeviceKindEntry*> kinds() const;
+  /// Every device of the kind; enumerates at first use. An empty list comes with the owner's reason.
+  /// [any-thread] Later calls take no lock.
+  Result<std::span<const DeviceEntry>> devices(DeviceKind kind);
+  /// The reason that the owner gave for having no device; empty if it has some.
+  [[nodiscard]] std::string no_devices_reason(DeviceKind kind);
+  /// One device. @errors DeviceError: no such kind, index out of range (the range is named), hidden, failed.
+  Result<const DeviceEntry*> find(Device device);
+
+  // ---- Memory and streams, through the kind's owner ---------------------------------------------------
+  /// Memory of the device in stream order, at least 256-byte aligned.
+  Result<void*> alloc(const DeviceEntry& device, std::uint32_t memory_kind, std::size_t size_bytes, void* stream);
+  void free(const DeviceEntry& device, std::uint32_t memory_kind, void* memory, std::size_t size_bytes, void* stream);
+  /// The device's default stream, made by its owner at first use.
+  Result<void*> default_stream(const DeviceEntry& device);
+  Result<void> synchronize(const DeviceEntry& device);
+  /// Bytes between two devices; between two kinds other than cpu they go through host memory. Returns when done.
+  Result<void> copy_bytes(Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes);
+  /// A dense tensor without contents. For kind `cpu` without an owner this is host memory.
+  Result<Tensor> make_tensor(DType dtype, const Dims& shape, Device device, void* stream = nullptr);
+  /// A dense copy of a dense tensor on another device.
+  Result<Tensor> to_device(const Tensor& tensor, Device device);
+
+ private:
+  struct Kind;
+  Kind* find_kind(DeviceKind kind) const;
+  Result<Kind*> enumerated(DeviceKind kind);
+  void mark_same_cards();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,75 @@
+// Why a call gets the kernel that it gets, as data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/device.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/value.hpp"
+
+namespace tenon {
+
+enum class Verdict : std::uint8_t { kChosen, kOutranked, kTied, kRefused, kUnavailable, kDisabled, kOtherTarget };
+[[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
+
+/// Why a candidate does not serve.
+struct ReasonReport {
+  std::uint32_t code = 0;  ///< TENON_REASON_*
+  std::string arg;         ///< name of the argument at fault, or empty
+  std::string attribute;   ///< "n", "layout"
+  std::string expected;
+  std::string actual;
+  std::string text;        ///< one sentence
+};
+
+/// One implementation in one round.
+struct CandidateReport {
+  std::string key;  ///< "reference"
+  std::string plugin;
+  std::uint32_t round = 1;
+  Verdict verdict = Verdict::kUnavailable;
+  ReasonReport reason;
+  std::string by;                  ///< who outranks it, "plugin:key"
+  std::vector<std::string> with;   ///< whom it is tied with
+  std::vector<std::string> copies;  ///< arguments that it would get as dense copies
+};
+
+struct StepReport {
+  std::string step;
+  std::string interface;
+  std::vector<NamedValue> call;     ///< the call spec
+  std::vector<NamedValue> facts;    ///< one per argument: "x" -> "dense, 256-byte aligned"
+  std::optional<std::string> winner;  ///< "plugin:key"
+  std::uint32_t round = 0;
+  std::vector<CandidateReport> candidates;
+};
+
+/// A plugin file that is not in use.
+struct RejectedPluginReport {
+  std::string path;
+  std::string stage;
+  std::string reason;
+};
+
+struct Explanation {
+  std::string op;
+  Device device;
+  std::string target;         ///< "builtin"
+  std::string target_from;    ///< "detection", "configuration", ...
+  std::string target_plugin;  ///< of a builder target
+  std::vector<NamedValue> branch;  ///< which optional inputs are present, whether `out` is given, ...
+  std::vector<StepReport> steps;
+  std::vector<RejectedPluginReport> rejected_plugins;
+  std::vector<std::pair<std::string, std::string>> excluded;  ///< what, and by which setting
+  std::string composition;  ///< why the composition runs, where it does
+  std::optional<Error> error;
+
+  /// For people: one block per step, the winner first.
+  [[nodiscard]] std::string table() const;
+};
+
+}  // namespace tenon
