@@ -1,4 +1,5 @@
-// Devices at run time: the kinds that plugins own, their devices, and memory and streams through their owners.
+// Devices at run time: the kinds that plugins own, their devices, and memory and streams through
+// their owners.
 #pragma once
 
 #include <atomic>
@@ -56,7 +57,8 @@ struct DeviceEntry {
   DeviceFacts facts;
   tenon_device launch{};  ///< `facts` with the owner's native handle: for builds and launches
   std::optional<Error> failure;
-  std::vector<Device> same_as;  ///< the same physical card under other kinds, by PCI address or UUID
+  std::vector<Device>
+      same_as;  ///< the same physical card under other kinds, by PCI address or UUID
 };
 
 /// A device kind and its owner.
@@ -81,23 +83,34 @@ class DeviceTable {
 
   [[nodiscard]] const DeviceKindEntry* kind(DeviceKind kind) const;
   [[nodiscard]] std::vector<const DeviceKindEntry*> kinds() const;
-  /// Every device of the kind; enumerates at first use. An empty list comes with the owner's reason.
-  /// [any-thread] Later calls take no lock.
+  /// Every device of the kind; enumerates at first use. An empty list comes with the owner's
+  /// reason. [any-thread] Later calls take no lock.
   Result<std::span<const DeviceEntry>> devices(DeviceKind kind);
   /// The reason that the owner gave for having no device; empty if it has some.
   [[nodiscard]] std::string no_devices_reason(DeviceKind kind);
-  /// One device. @errors DeviceError: no such kind, index out of range (the range is named), hidden, failed.
+  /// One device. @errors DeviceError: no such kind, index out of range (the range is named),
+  /// hidden, failed.
   Result<const DeviceEntry*> find(Device device);
 
-  // ---- Memory and streams, through the kind's owner ---------------------------------------------------
+  // ---- Memory and streams, through the kind's owner
+  // ---------------------------------------------------
   /// Memory of the device in stream order, at least 256-byte aligned.
-  Result<void*> alloc(const DeviceEntry& device, std::uint32_t memory_kind, std::size_t size_bytes, void* stream);
-  void free(const DeviceEntry& device, std::uint32_t memory_kind, void* memory, std::size_t size_bytes, void* stream);
+  Result<void*> alloc(const DeviceEntry& device,
+                      std::uint32_t memory_kind,
+                      std::size_t size_bytes,
+                      void* stream);
+  void free(const DeviceEntry& device,
+            std::uint32_t memory_kind,
+            void* memory,
+            std::size_t size_bytes,
+            void* stream);
   /// The device's default stream, made by its owner at first use.
   Result<void*> default_stream(const DeviceEntry& device);
   Result<void> synchronize(const DeviceEntry& device);
-  /// Bytes between two devices; between two kinds other than cpu they go through host memory. Returns when done.
-  Result<void> copy_bytes(Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes);
+  /// Bytes between two devices; between two kinds other than cpu they go through host memory.
+  /// Returns when done.
+  Result<void> copy_bytes(
+      Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes);
   /// A dense tensor without contents. For kind `cpu` without an owner this is host memory.
   Result<Tensor> make_tensor(DType dtype, const Dims& shape, Device device, void* stream = nullptr);
   /// A dense copy of a dense tensor on another device.

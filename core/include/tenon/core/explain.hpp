@@ -13,7 +13,15 @@
 
 namespace tenon {
 
-enum class Verdict : std::uint8_t { kChosen, kOutranked, kTied, kRefused, kUnavailable, kDisabled, kOtherTarget };
+enum class Verdict : std::uint8_t {
+  kChosen,
+  kOutranked,
+  kTied,
+  kRefused,
+  kUnavailable,
+  kDisabled,
+  kOtherTarget
+};
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
 
 /// Why a candidate does not serve.
@@ -23,7 +31,7 @@ struct ReasonReport {
   std::string attribute;   ///< "n", "layout"
   std::string expected;
   std::string actual;
-  std::string text;        ///< one sentence
+  std::string text;  ///< one sentence
 };
 
 /// One implementation in one round.
@@ -33,16 +41,16 @@ struct CandidateReport {
   std::uint32_t round = 1;
   Verdict verdict = Verdict::kUnavailable;
   ReasonReport reason;
-  std::string by;                  ///< who outranks it, "plugin:key"
-  std::vector<std::string> with;   ///< whom it is tied with
+  std::string by;                   ///< who outranks it, "plugin:key"
+  std::vector<std::string> with;    ///< whom it is tied with
   std::vector<std::string> copies;  ///< arguments that it would get as dense copies
 };
 
 struct StepReport {
   std::string step;
   std::string interface;
-  std::vector<NamedValue> call;     ///< the call spec
-  std::vector<NamedValue> facts;    ///< one per argument: "x" -> "dense, 256-byte aligned"
+  std::vector<NamedValue> call;       ///< the call spec
+  std::vector<NamedValue> facts;      ///< one per argument: "x" -> "dense, 256-byte aligned"
   std::optional<std::string> winner;  ///< "plugin:key"
   std::uint32_t round = 0;
   std::vector<CandidateReport> candidates;
@@ -61,7 +69,8 @@ struct Explanation {
   std::string target;         ///< "builtin"
   std::string target_from;    ///< "detection", "configuration", ...
   std::string target_plugin;  ///< of a builder target
-  std::vector<NamedValue> branch;  ///< which optional inputs are present, whether `out` is given, ...
+  std::vector<NamedValue>
+      branch;  ///< which optional inputs are present, whether `out` is given, ...
   std::vector<StepReport> steps;
   std::vector<RejectedPluginReport> rejected_plugins;
   std::vector<std::pair<std::string, std::string>> excluded;  ///< what, and by which setting

@@ -1,4 +1,5 @@
-// What is known of every plugin file that was found: its state, how far it came, and why it stopped there.
+// What is known of every plugin file that was found: its state, how far it came, and why it stopped
+// there.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,15 @@ enum class PluginState : std::uint8_t { kActive, kRejected, kQuarantined, kDisab
 /// The last stage that a file reached.
 enum class PluginStage : std::uint8_t { kFound, kNote, kProbe, kLoad, kValidate, kCommit };
 
-/// "active", "validate"; "UNAVAILABLE"; "DEVICE_KIND". An unknown status reads as "INTERNAL", an unknown
-/// reason as "VENDOR" or "OTHER".
+/// "active", "validate"; "UNAVAILABLE"; "DEVICE_KIND". An unknown status reads as "INTERNAL", an
+/// unknown reason as "VENDOR" or "OTHER".
 [[nodiscard]] std::string_view name_of(PluginState state) noexcept;
 [[nodiscard]] std::string_view name_of(PluginStage stage) noexcept;
 [[nodiscard]] std::string_view status_name(tenon_status status) noexcept;
 [[nodiscard]] std::string_view reason_name(std::uint32_t code) noexcept;
 
-/// A kernel type that was dropped alone, because no op or interface of that name exists or its contract differs.
+/// A kernel type that was dropped alone, because no op or interface of that name exists or its
+/// contract differs.
 struct RejectedRow {
   std::string op;
   std::string interface;

@@ -23,7 +23,8 @@ namespace tenon {
 
 class Flow;
 
-/// A plugin as the registry knows it. Never freed before the process ends: kernels outlive registries.
+/// A plugin as the registry knows it. Never freed before the process ends: kernels outlive
+/// registries.
 struct PluginInfo {
   std::string id;
   std::string version;
@@ -36,7 +37,7 @@ struct PluginInfo {
 /// What one plugin adds to one interface, copied and checked.
 struct KernelType {
   const PluginInfo* plugin = nullptr;
-  std::string op;         ///< full name: "tenon::RMSNormFwdOp"
+  std::string op;  ///< full name: "tenon::RMSNormFwdOp"
   std::string interface;
   std::string key;
   std::string qualified;  ///< "cpu:reference"
@@ -63,7 +64,9 @@ struct InterfaceTable {
   std::vector<bool> beats;
   /// Edges that were dropped because they lie on a cycle across plugins: "a:x > b:y".
   std::vector<std::string> dropped_edges;
-  [[nodiscard]] bool prefers(std::size_t i, std::size_t j) const { return beats[i * types.size() + j]; }
+  [[nodiscard]] bool prefers(std::size_t i, std::size_t j) const {
+    return beats[i * types.size() + j];
+  }
 };
 
 /// A builder target of a plugin.
@@ -78,7 +81,7 @@ struct BuilderTarget {
 /// A manifest entry with everything installed for it.
 struct OpClass {
   std::shared_ptr<const SignaturePlan> plan;
-  const Flow* flow = nullptr;  ///< null where no flow of that name is known
+  const Flow* flow = nullptr;              ///< null where no flow of that name is known
   std::vector<InterfaceTable> interfaces;  ///< parallel to plan->decl().interfaces
 };
 
@@ -90,7 +93,9 @@ class Snapshot {
   /// The same, or OpNotFound with the nearest names.
   [[nodiscard]] Result<const OpClass*> op(std::string_view op) const;
   [[nodiscard]] const std::map<std::string, OpClass, std::less<>>& ops() const { return ops_; }
-  [[nodiscard]] const std::vector<std::shared_ptr<const BuilderTarget>>& targets() const { return targets_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<const BuilderTarget>>& targets() const {
+    return targets_;
+  }
   /// Names that a target request may use: "builtin", every kind, every builder target. Sorted.
   [[nodiscard]] std::vector<std::string> target_names() const;
   [[nodiscard]] const std::vector<DeviceKind>& kinds() const { return kinds_; }
@@ -117,7 +122,8 @@ class PluginTransaction {
   PluginTransaction& operator=(const PluginTransaction&) = delete;
   ~PluginTransaction();
 
-  /// Hand this to the plugin's enumerate. Every row is copied at once; a bad one fails the call and the commit.
+  /// Hand this to the plugin's enumerate. Every row is copied at once; a bad one fails the call and
+  /// the commit.
   [[nodiscard]] const tenon_registrar* registrar() const;
 
  private:
@@ -134,14 +140,16 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
   ~Registry();
 
-  /// Adds an entry. @errors ManifestInvalid when its name or an interface's is taken; both places are named.
+  /// Adds an entry. @errors ManifestInvalid when its name or an interface's is taken; both places
+  /// are named.
   Result<void> add_op(std::shared_ptr<const SignaturePlan> plan);
 
   /// Validates everything that the transaction staged and keeps it, or keeps nothing and says why.
   /// Fills kinds, targets, ops, kernel_types, rejected_rows and pending of the record.
   /// Rows for an unknown op or interface, or with an incompatible contract, are dropped alone.
   Result<void> commit(PluginTransaction& transaction, PluginRecord& record);
-  /// Takes a plugin's rows and targets out. Its device kind stays known to existing tensors. False: no such plugin.
+  /// Takes a plugin's rows and targets out. Its device kind stays known to existing tensors. False:
+  /// no such plugin.
   bool withdraw(std::string_view plugin_id);
   /// Replaces the account of plugin files that snapshots carry.
   void set_records(std::vector<PluginRecord> records);
@@ -149,7 +157,9 @@ class Registry {
   /// Makes what was staged since the last call visible. [load-thread]
   void publish();
   /// The published state. Never null. Lock-free.
-  [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const { return std::atomic_load(&snapshot_); }
+  [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const {
+    return std::atomic_load(&snapshot_);
+  }
   /// Cycles across plugins and other things that are reported, not refused; since the last publish.
   [[nodiscard]] std::vector<std::string> warnings() const;
 

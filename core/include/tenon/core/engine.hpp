@@ -1,0 +1,111 @@
+// Engine: one Runtime's registry, devices and options, from which ops are made. Knows no files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/device_table.hpp"
+#include "tenon/core/error.hpp"
+#include "tenon/core/registry.hpp"
+#include "tenon/core/value.hpp"
+
+namespace tenon {
+
+class Op;
+
+/// A setting with where it came from ("default", "tenon.yaml:3", "TENON_TARGET", "command line",
+/// "api").
+template <class T>
+struct Setting {
+  T value{};
+  std::string from = "default";
+};
+
+enum class ReferencePolicy : std::uint8_t { kAllow, kWarn, kError };
+enum class CopyPolicy : std::uint8_t { kAllow, kNever };
+
+/// What the user decides about selection.
+struct SelectionOptions {
+  Setting<ReferencePolicy> reference{ReferencePolicy::kWarn, "default"};
+  Setting<CopyPolicy> copies{CopyPolicy::kAllow, "default"};
+  Setting<bool> deterministic{false, "default"};
+  Setting<std::vector<std::string>> prefer;  ///< plugin ids, the most wanted first
+};
+
+/// Settings under ops.<Op>.
+struct OpOptions {
+  std::optional<Setting<std::string>> target;
+  std::optional<Setting<std::vector<std::string>>> prefer;
+  std::map<std::string, Setting<std::string>> kernel;  ///< interface -> "plugin:key"
+  std::vector<Setting<std::string>> disable;           ///< "plugin:key"
+};
+
+struct EngineOptions {
+  std::optional<Setting<std::string>> target;          ///< `target` of the configuration
+  std::optional<Setting<std::string>> default_device;  ///< `devices.default`
+  SelectionOptions selection;
+  std::map<std::string, OpOptions, std::less<>> ops;  ///< by full name
+  std::uint32_t call_keys_per_instance = 256;
+  std::uint32_t built_entries = 4096;
+  /// Plugins and keys that configuration took out, and the setting that did: for explain.
+  std::vector<std::pair<std::string, std::string>> excluded;
+};
+
+/// Receives log lines. level: TENON_LOG_*. [any-thread]
+using LogSink = std::function<void(int level, std::string_view component, std::string_view text)>;
+
+/// Options of one instance, beside its construction parameters.
+struct InstanceOptions {
+  std::optional<std::string> target;  ///< "builtin", a kind, a builder target, "KIND:2"
+  std::map<std::string, std::string> kernel_override;  ///< interface -> "plugin:key"
+  std::optional<bool> deterministic;
+  std::optional<CopyPolicy> copies;
+  std::vector<std::pair<std::string, Tensor>> tensors;  ///< construction-time tensors
+};
+
+/// Registry, devices, options and built kernels of one Runtime. [any-thread] unless marked.
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  static std::shared_ptr<Engine> create(EngineOptions options, LogSink log);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] Registry& registry();
+  [[nodiscard]] DeviceTable& devices();
+  [[nodiscard]] const EngineOptions& options() const;
+  void log(int level, std::string_view component, std::string_view text) const;
+
+  /// Makes an op instance from the current snapshot.
+  /// @errors OpNotFound, SignatureMismatch, UnknownTarget.
+  Result<Op> make(std::string_view op,
+                  std::span<const NamedValue> params = {},
+                  const InstanceOptions& options = {});
+
+  /// The process-wide choice between the instance's own and the configuration's target; empty takes
+  /// it back. Takes effect at the next call of every instance without a target of its own. @errors
+  /// UnknownTarget.
+  Result<void> set_default_target(std::string target, std::string from = "api");
+  [[nodiscard]] Setting<std::string> default_target() const;
+
+  /// Where something without a tensor lives: devices.default, else the requested target's device,
+  /// else cpu:0.
+  [[nodiscard]] Result<Device> default_device() const;
+
+  struct Internals;  ///< the runtime's own
+  [[nodiscard]] Internals& internals() { return *internals_; }
+
+ private:
+  Engine(EngineOptions options, LogSink log);
+  std::unique_ptr<Internals> internals_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,129 @@
+// Op: an instance of an op class, called many times; and the record of a call.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/engine.hpp"
+#include "tenon/core/explain.hpp"
+#include "tenon/core/plan.hpp"
+
+namespace tenon {
+
+/// A tensor passed by name. Keeps the memory alive where it was given as a Tensor.
+struct NamedTensor {
+  NamedTensor(std::string_view n, const Tensor& t) : name(n), tensor(t) {}
+  NamedTensor(std::string_view n, const TensorView& v) : name(n), tensor(nullptr, v) {}
+  std::string_view name;
+  Tensor tensor;
+};
+
+/// A tensor spec by name, for explain and infer. `offset_elements` says where in its allocation it
+/// starts.
+struct NamedSpec {
+  std::string_view name;
+  TensorSpec spec;
+  std::int64_t offset_elements = 0;
+};
+
+struct CallOptions {
+  const TensorView* out = nullptr;
+  std::optional<Device> device;  ///< for calls without tensor inputs
+};
+
+/// A kernel that ran in a call.
+struct KernelUse {
+  std::string step;
+  std::string interface;
+  std::string kernel;  ///< "plugin:key"
+  std::uint32_t copies = 0;
+};
+
+/// What the last successful call of an instance on this thread was.
+struct SignatureCall {
+  std::string op;
+  Device device;
+  std::string target;
+  bool has_out = false;
+  std::vector<NamedValue> indices;
+  std::vector<std::pair<std::string, TensorSpec>> tensors;  ///< present inputs and outputs
+  std::vector<std::string> written_inputs;
+  std::vector<Traffic> traffic;
+  std::vector<KernelUse> kernels;  ///< empty for an empty call
+  std::uint32_t copies = 0;
+  bool built = false;  ///< this call built a kernel
+  Result<Cost> cost = fail(ErrorCode::kInternal, "no call yet");
+
+  /// The kernel of a one-step op: "plugin:key", or empty.
+  [[nodiscard]] std::string kernel() const {
+    return kernels.empty() ? std::string() : kernels.front().kernel;
+  }
+  [[nodiscard]] const Result<Cost>& eval_roofline() const { return cost; }
+};
+
+/// An op instance: construction parameters, the target it is bound to, the kernels it has built.
+/// Movable, not copyable. [any-thread] calls on one instance are safe.
+class Op {
+ public:
+  Op(Op&&) noexcept;
+  Op& operator=(Op&&) noexcept;
+  ~Op();
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+
+  [[nodiscard]] const OpDecl& decl() const;
+  [[nodiscard]] const SignaturePlan& plan() const;
+  [[nodiscard]] std::uint64_t key() const;  ///< process-wide, never reused
+
+  /// Calls with named tensors; returns the outputs in manifest order (an absent nullable one is
+  /// undefined). An output that is an input, or `out`, views the same memory.
+  Result<std::vector<Tensor>> call(std::span<const NamedTensor> inputs,
+                                   const CallOptions& options = {});
+  Result<std::vector<Tensor>> call(std::initializer_list<NamedTensor> inputs,
+                                   const CallOptions& options = {}) {
+    return call(std::span(inputs.begin(), inputs.size()), options);
+  }
+
+  /// Calls with positional arguments in manifest order, results into `out`. For ops whose only
+  /// returned output is buffered. On a hit: no allocation, no lock.
+  Result<void> call_out(std::span<const TensorArg> inputs, const TensorView& out);
+
+  /// The meta call: checks the signature and infers the outputs; runs and selects nothing.
+  struct Inferred {
+    Device device;
+    std::uint32_t branch = 0;
+    std::vector<OutputSpec> outputs;
+    std::vector<std::string> written_inputs;
+    std::vector<NamedValue> indices;
+    Result<Cost> cost = fail(ErrorCode::kInternal, "not evaluated");
+  };
+  Result<Inferred> infer(std::span<const NamedSpec> inputs, const NamedSpec* out = nullptr);
+
+  /// Which kernel the call would get, and why each other one would not. Runs and builds nothing.
+  /// `assumed`: devices that are not here; their kinds count as present.
+  Explanation explain(std::span<const NamedSpec> inputs,
+                      const NamedSpec* out = nullptr,
+                      std::span<const DeviceFacts> assumed = {});
+
+  /// This thread's last successful call on this instance; nothing before the first.
+  [[nodiscard]] std::optional<SignatureCall> last_call() const;
+  /// The target that serves this instance; empty before the first call.
+  [[nodiscard]] std::string serving_target() const;
+
+  struct Instance;
+  [[nodiscard]] Instance& instance() { return *instance_; }
+
+ private:
+  friend class Engine;
+  explicit Op(std::unique_ptr<Instance> instance);
+  std::unique_ptr<Instance> instance_;
+};
+
+}  // namespace tenon
