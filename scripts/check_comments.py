@@ -65,7 +65,8 @@ def undocumented(path):
                 macro = re.match(r"#\s*define\s+(TENON_\w+)(.*)", code)
                 if macro:
                     guard = macro.group(1).endswith("_H") and not macro.group(2).strip()
-                    if not covered and not guard:
+                    trailing = "/*" in raw or "//" in raw
+                    if not covered and not guard and not trailing:
                         yield number, f"macro {macro.group(1)}"
                     covered = True
                 elif code.startswith("#"):
