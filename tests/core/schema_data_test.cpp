@@ -162,6 +162,12 @@ TEST_SUITE("core/schema_data") {
         CHECK(variants.back().kind() == kKinds[i]);
       }
       const std::vector<std::string> messages = check_family(variants);
+      if (fields[0] == "bernoulli.p") {
+        // The one family that does not agree: the generator rewrites its default by hand before it compares.
+        CHECK(messages == std::vector<std::string>{"'bernoulli_.float' differs from 'bernoulli.p': argument 2 is 'float "
+                                                   "p=0.5', expected 'float p'"});
+        continue;
+      }
       CHECK_MESSAGE(messages.empty(), (messages.empty() ? std::string() : messages[0]));
       if (variants.size() > 1) ++families;
     }
