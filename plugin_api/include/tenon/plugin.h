@@ -4,14 +4,14 @@
  * tenon_plugin under the name TENON_PLUGIN_SYMBOL. It links against nothing of Tenon.
  *
  * Rules that hold for every declaration below, so that no comment repeats them:
- *   strings     (pointer, size) in UTF-8, not terminated; borrowed for the call unless said otherwise
- *   tables      what a table that a plugin hands over points to stays valid for the process
+ *   strings     (pointer, size) in UTF-8, not terminated; borrowed for the call unless said
+ * otherwise tables      what a table that a plugin hands over points to stays valid for the process
  *   ownership   who allocates, frees
  *   exceptions  none crosses in either direction
  *   null        an optional function may be null; the text beside it says what that means
  *   struct_size first field of every struct that can grow: the size that its writer knew.
- *               A reader uses a field only if it lies inside (TENON_HAS). Zero means the old behaviour.
- *   threads     [any-thread] unless marked [load-thread], which is one thread at a time
+ *               A reader uses a field only if it lies inside (TENON_HAS). Zero means the old
+ * behaviour. threads     [any-thread] unless marked [load-thread], which is one thread at a time
  */
 #ifndef TENON_PLUGIN_H
 #define TENON_PLUGIN_H
@@ -27,24 +27,61 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------------------------ */
 
-/// The ABI that this header describes. Another major never loads. While the major is 0 the minors must
-/// be equal; from 1 on a plugin loads where its min_host_minor is at most the host's minor.
+/// The ABI that this header describes. Another major never loads. While the major is 0 the minors
+/// must be equal; from 1 on a plugin loads where its min_host_minor is at most the host's minor.
+/// TENON_ABI_TEST_MAJOR and TENON_ABI_TEST_MINOR exist for tests of that rule alone.
+#ifdef TENON_ABI_TEST_MAJOR
+#define TENON_ABI_MAJOR TENON_ABI_TEST_MAJOR
+#else
 #define TENON_ABI_MAJOR 0u
+#endif
+#ifdef TENON_ABI_TEST_MINOR
+#define TENON_ABI_MINOR TENON_ABI_TEST_MINOR
+#else
 #define TENON_ABI_MINOR 1u
+#endif
+
+/// The oldest host minor that the plugin is meant for; define it before the include to hide what is
+/// newer. min_host_minor is this number, so no vendor types it by hand.
+#ifndef TENON_TARGET_MINOR
+#define TENON_TARGET_MINOR TENON_ABI_MINOR
+#endif
+#if TENON_TARGET_MINOR > TENON_ABI_MINOR
+#error "TENON_TARGET_MINOR is newer than this header"
+#endif
+#if TENON_ABI_MAJOR == 0 && TENON_TARGET_MINOR != TENON_ABI_MINOR
+#error \
+    "while the ABI's major is 0 a plugin serves its own minor only: leave TENON_TARGET_MINOR unset"
+#endif
 
 /// Name of the one exported object. A new major gets a new name.
 #define TENON_PLUGIN_SYMBOL "tenon_plugin_v0"
 
+/// The object's name in code: `const tenon_plugin TENON_PLUGIN_OBJECT = {...};`. A static build
+/// (TENON_PLUGIN_STATIC, set by tenon_add_plugin(... STATIC)) calls it tenon_plugin_v0_<id>, with _
+/// for -, exports nothing and carries no note.
+#ifndef TENON_PLUGIN_OBJECT
+#define TENON_PLUGIN_OBJECT tenon_plugin_v0
+#endif
+
+/// Visibility of the exported object: seen by the loader, and never replaced by a host's own symbol
+/// of that name.
+#if defined(__GNUC__) && !defined(TENON_PLUGIN_STATIC)
+#define TENON_EXPORT __attribute__((visibility("protected")))
+#else
+#define TENON_EXPORT
+#endif
+
 /// True if `field` lies inside the part of *object that its writer filled.
-#define TENON_HAS(object, field)                 \
-  ((object) != NULL &&                           \
-   (object)->struct_size >= (uint64_t)((const char *)&(object)->field - (const char *)(object)) + \
+#define TENON_HAS(object, field)                                                                \
+  ((object) != NULL &&                                                                          \
+   (object)->struct_size >= (uint64_t)((const char*)&(object)->field - (const char*)(object)) + \
                                 sizeof((object)->field))
 
 /* ---- Status and refusal reasons (append-only) --------------------------------------------- */
 
-/// What a function returns: 0 done, 1 refused (from tenon_kernel_type.refuse only), below 0 an error.
-/// An unknown value reads as TENON_INTERNAL.
+/// What a function returns: 0 done, 1 refused (from tenon_kernel_type.refuse only), below 0 an
+/// error. An unknown value reads as TENON_INTERNAL.
 typedef int32_t tenon_status;
 #define TENON_OK ((tenon_status)0)
 #define TENON_REFUSED ((tenon_status)1)
@@ -85,7 +122,7 @@ typedef int32_t tenon_status;
 
 /// UTF-8 text.
 typedef struct tenon_str {
-  const char *data;
+  const char* data;
   uint64_t size_bytes;
 } tenon_str;
 
@@ -114,19 +151,20 @@ typedef struct tenon_dtype {
 #define TENON_MAX_RANK 16
 
 /// A view of memory: the 48 bytes of DLPack's DLTensor.
-/// Shape    element (i0, ..., in) lies at data + byte_offset + sum(i_k * strides[k]) * element size;
-///          shape in elements, strides in elements and never null, possibly negative or 0; the stride of
-///          an axis of size 1, and every stride of an empty tensor, mean nothing.
+/// Shape    element (i0, ..., in) lies at data + byte_offset + sum(i_k * strides[k]) * element
+/// size;
+///          shape in elements, strides in elements and never null, possibly negative or 0; the
+///          stride of an axis of size 1, and every stride of an empty tensor, mean nothing.
 /// Memory   data may be null only when there are no elements.
 /// Source   https://github.com/dmlc/dlpack, DLTensor; device_type is informative only.
 typedef struct tenon_tensor {
-  void *data;
+  void* data;
   int32_t device_type;
   int32_t device_id;
   int32_t rank;
   tenon_dtype dtype;
-  const int64_t *shape;
-  const int64_t *strides;
+  const int64_t* shape;
+  const int64_t* strides;
   uint64_t byte_offset;
 } tenon_tensor;
 
@@ -138,8 +176,9 @@ typedef struct tenon_tensor {
 #define TENON_VALUE_STR 5u    /* data: count bytes of UTF-8 */
 #define TENON_VALUE_INTS 6u   /* data: const int64_t[count] */
 #define TENON_VALUE_FLOATS 7u /* data: const double[count] */
-#define TENON_VALUE_LIST 8u   /* data: const tenon_value[count]; nested lists; an ADT value is its
-                                 constructor's name followed by its fields in order */
+#define TENON_VALUE_LIST                                                  \
+  8u /* data: const tenon_value[count]; nested lists; an ADT value is its \
+        constructor's name followed by its fields in order */
 
 /// One parameter or call-spec field.
 typedef struct tenon_value {
@@ -148,7 +187,7 @@ typedef struct tenon_value {
   uint64_t count;
   int64_t i;
   double f;
-  const void *data;
+  const void* data;
 } tenon_value;
 
 /* ---- What selection may read --------------------------------------------------------------- */
@@ -163,8 +202,8 @@ typedef struct tenon_value {
 #define TENON_LAYOUT_BIT(layout) (1u << (layout))
 #define TENON_LAYOUTS_ALL 0x1fu
 
-/// Facts about one argument. Of a list argument: present is the element count, layout the latest in the
-/// order above, align_log2 the least.
+/// Facts about one argument. Of a list argument: present is the element count, layout the latest in
+/// the order above, align_log2 the least.
 typedef struct tenon_arg_facts {
   uint32_t present;    /* 0: absent */
   uint32_t layout;     /* TENON_LAYOUT_* */
@@ -177,9 +216,9 @@ typedef struct tenon_arg_facts {
 /// The immutable facts of one call: fields[i] is the i-th field of the plugin's own contract.
 typedef struct tenon_call {
   uint64_t struct_size;
-  const tenon_value *fields;
+  const tenon_value* fields;
   uint64_t n_fields;
-  const tenon_arg_facts *args;
+  const tenon_arg_facts* args;
   uint64_t n_args;
 } tenon_call;
 
@@ -192,7 +231,7 @@ typedef struct tenon_device {
   uint64_t struct_size;
   tenon_str kind;
   tenon_str arch;              /* the most specific tag */
-  const tenon_str *runs_archs; /* every tag whose code runs here, most specific first */
+  const tenon_str* runs_archs; /* every tag whose code runs here, most specific first */
   uint64_t n_runs_archs;
   int32_t index;
   int32_t dlpack_type; /* DLDeviceType, informative */
@@ -205,11 +244,11 @@ typedef struct tenon_device {
   tenon_str name;
   tenon_str pci;  /* dddd:bb:dd.f in lower case, or empty */
   tenon_str uuid; /* or empty */
-  void *native;   /* the owner's documented handle; null in refuse and identity */
+  void* native;   /* the owner's documented handle; null in refuse and identity */
 } tenon_device;
 
-/// Text and data beside a status. The caller zeroes it and sets struct_size; the callee fills what it
-/// knows, and writes no pointer that does not stay valid for the process.
+/// Text and data beside a status. The caller zeroes it and sets struct_size; the callee fills what
+/// it knows, and writes no pointer that does not stay valid for the process.
 typedef struct tenon_reason {
   uint64_t struct_size;
   uint32_t code;     /* TENON_REASON_* with TENON_REFUSED */
@@ -223,16 +262,16 @@ typedef struct tenon_reason {
 /* ---- Contracts ------------------------------------------------------------------------------ */
 
 /// Kind of a call field: a TENON_VALUE_* number, or one of these.
-#define TENON_FIELD_NUMBER 16u /* an int or a float, kept apart */
-#define TENON_FIELD_ENUM 17u   /* a string out of `values` */
-#define TENON_FIELD_ADT 18u    /* a list: constructor name, then its fields */
+#define TENON_FIELD_NUMBER 16u  /* an int or a float, kept apart */
+#define TENON_FIELD_ENUM 17u    /* a string out of `values` */
+#define TENON_FIELD_ADT 18u     /* a list: constructor name, then its fields */
 #define TENON_FIELD_OPTIONAL 1u /* may be none */
 
 typedef struct tenon_field {
   tenon_str name;
   uint32_t kind;
   uint32_t flags;
-  const tenon_str *values;
+  const tenon_str* values;
   uint64_t n_values;
 } tenon_field;
 
@@ -244,7 +283,7 @@ typedef struct tenon_field {
 
 typedef struct tenon_arg {
   tenon_str name;
-  const tenon_dtype *dtypes;
+  const tenon_dtype* dtypes;
   uint64_t n_dtypes;
   uint32_t role;
   uint32_t flags;
@@ -254,9 +293,9 @@ typedef struct tenon_arg {
 typedef struct tenon_contract {
   uint64_t struct_size;
   uint64_t hash; /* of the contract's canonical text; equal hashes need no comparison */
-  const tenon_field *fields;
+  const tenon_field* fields;
   uint64_t n_fields;
-  const tenon_arg *args;
+  const tenon_arg* args;
   uint64_t n_args;
 } tenon_contract;
 
@@ -264,17 +303,19 @@ typedef struct tenon_contract {
 
 #define TENON_LAUNCH_WIDE 1u /* every floating tensor is float64 (REFERENCE kernel types only) */
 
-/// One launch. tensors[arg_first[i] .. arg_first[i + 1]) is argument i: one pointer, null where absent, or
-/// the elements of a list. For a builder target's kernel `call` is null and the arguments are the op's.
+/// One launch. tensors[arg_first[i] .. arg_first[i + 1]) is argument i: one pointer, null where
+/// absent, or the elements of a list. For a builder target's kernel `call` is null and the
+/// arguments are the op's.
 typedef struct tenon_launch {
   uint64_t struct_size;
-  const tenon_device *device;
-  const tenon_call *call;
-  const tenon_tensor *const *tensors;
-  const uint32_t *arg_first;
+  const tenon_device* device;
+  const tenon_call* call;
+  const tenon_tensor* const* tensors;
+  const uint32_t* arg_first;
   uint64_t n_args;
-  void *stream;    /* a stream of the device's kind */
-  void *workspace; /* 256-byte aligned, workspace_bytes long, this launch's until the stream passes it */
+  void* stream;    /* a stream of the device's kind */
+  void* workspace; /* 256-byte aligned, workspace_bytes long, this launch's until the stream passes
+                      it */
   uint64_t workspace_bytes;
   uint64_t flags; /* TENON_LAUNCH_* */
 } tenon_launch;
@@ -282,25 +323,29 @@ typedef struct tenon_launch {
 /// What a build made. The host zeroes it and sets struct_size before the build fills it.
 typedef struct tenon_kernel {
   uint64_t struct_size;
-  void *state;
+  void* state;
   /// Bytes of workspace for calls of this key; asked once per call key. Null: none.
-  tenon_status (*workspace)(void *state, const tenon_call *call, uint64_t *size_bytes);
+  tenon_status (*workspace)(void* state, const tenon_call* call, uint64_t* size_bytes);
   /// Required. Enqueues the work on launch->stream and returns without waiting; allocates nothing.
-  tenon_status (*launch)(void *state, const tenon_launch *launch, tenon_reason *reason);
-  /// Tries variants on the given tensors for at most budget_ns and keeps the best. Null: cannot tune.
-  tenon_status (*tune)(void *state, const tenon_launch *launch, uint64_t budget_ns, tenon_reason *reason);
-  /// Writes the chosen variant as text. Always sets *size_bytes to the whole size; writes nothing if that
-  /// exceeds capacity_bytes. Null: nothing to say.
-  tenon_status (*config)(void *state, char *text, uint64_t capacity_bytes, uint64_t *size_bytes);
+  tenon_status (*launch)(void* state, const tenon_launch* launch, tenon_reason* reason);
+  /// Tries variants on the given tensors for at most budget_ns and keeps the best. Null: cannot
+  /// tune.
+  tenon_status (*tune)(void* state,
+                       const tenon_launch* launch,
+                       uint64_t budget_ns,
+                       tenon_reason* reason);
+  /// Writes the chosen variant as text. Always sets *size_bytes to the whole size; writes nothing
+  /// if that exceeds capacity_bytes. Null: nothing to say.
+  tenon_status (*config)(void* state, char* text, uint64_t capacity_bytes, uint64_t* size_bytes);
   /// Required. Frees the state, once, after the last launch has passed.
-  void (*destroy)(void *state);
+  void (*destroy)(void* state);
 } tenon_kernel;
 
 /// What a build is for.
 typedef struct tenon_build {
   uint64_t struct_size;
-  const tenon_device *device;
-  const tenon_call *call;  /* null for a builder target */
+  const tenon_device* device;
+  const tenon_call* call; /* null for a builder target */
   tenon_str tuned_config; /* text that config() gave earlier, or empty */
   uint64_t flags;
 } tenon_build;
@@ -313,42 +358,56 @@ typedef struct tenon_storage {
 
 struct tenon_host;
 
-#define TENON_KERNEL_GENERAL 1u         /* ranks below every one that is not */
-#define TENON_KERNEL_REFERENCE 2u       /* plain and provably right; takes wide launches */
-#define TENON_KERNEL_HANDLES_PADDING 4u /* wants no padding from the flow */
-#define TENON_KERNEL_DETERMINISTIC 8u   /* same inputs, same bytes */
-#define TENON_KERNEL_CAPTURE_SAFE 16u   /* a launch may be captured into a device graph */
-#define TENON_KERNEL_SEQUENTIAL_SUMS 32u /* sums in order, so its error grows with the term count */
+#define TENON_KERNEL_GENERAL 1u          /* ranks below every one that is not */
+#define TENON_KERNEL_REFERENCE 2u        /* plain and provably right; takes wide launches */
+#define TENON_KERNEL_HANDLES_PADDING 4u  /* wants no padding from the flow */
+#define TENON_KERNEL_DETERMINISTIC 8u    /* same inputs, same bytes */
+#define TENON_KERNEL_CAPTURE_SAFE 16u    /* a launch may be captured into a device graph */
+#define TENON_KERNEL_SEQUENTIAL_SUMS 32u /* sums in order, so its error grows with the term count \
+                                          */
 
 /// One implementation of an interface. Everything that selection reads is here.
 typedef struct tenon_kernel_type {
   uint64_t struct_size;
-  tenon_str op;        /* "RMSNormFwdOp"; "ns::NameFwdOp" for another namespace */
-  tenon_str interface; /* "rms_norm_fwd" */
-  tenon_str key;       /* unique within the plugin and interface */
-  const tenon_contract *contract; /* required */
-  const tenon_str *devices;       /* device kinds served */
-  const tenon_str *archs;         /* arch tags; none: every arch */
-  const tenon_str *preferred_over; /* "key", "plugin:key" or "plugin:*" */
+  tenon_str op;                    /* "RMSNormFwdOp"; "ns::NameFwdOp" for another namespace */
+  tenon_str interface;             /* "rms_norm_fwd" */
+  tenon_str key;                   /* unique within the plugin and interface */
+  const tenon_contract* contract;  /* required */
+  const tenon_str* devices;        /* device kinds served */
+  const tenon_str* archs;          /* arch tags; none: every arch */
+  const tenon_str* preferred_over; /* "key", "plugin:key" or "plugin:*" */
   uint64_t n_devices;
   uint64_t n_archs;
   uint64_t n_preferred_over;
-  const tenon_storage *storage; /* dtypes served, and what each is stored as; none: all of the contract */
+  const tenon_storage*
+      storage; /* dtypes served, and what each is stored as; none: all of the contract */
   uint64_t n_storage;
   uint64_t flags;              /* TENON_KERNEL_* */
   uint32_t layouts;            /* TENON_LAYOUT_BIT()s taken besides dense, for every argument */
   uint32_t alignment_elements; /* innermost sizes are padded to a multiple of this; 0: none */
   tenon_dtype accumulate;      /* dtype of sums; bits 0: none */
   uint32_t reserved;
-  void *context;
-  /// Pure, quick, same answer each time. REFUSED with a filled reason, or OK. Null: serves every call.
-  tenon_status (*refuse)(void *context, const tenon_device *device, const tenon_call *call, tenon_reason *reason);
-  /// The bytes of the call on which the build depends (same size protocol as config). Null: the whole call key.
-  tenon_status (*identity)(void *context, const tenon_device *device, const tenon_call *call, void *bytes,
-                           uint64_t capacity_bytes, uint64_t *size_bytes);
+  void* context;
+  /// Pure, quick, same answer each time. REFUSED with a filled reason, or OK. Null: serves every
+  /// call.
+  tenon_status (*refuse)(void* context,
+                         const tenon_device* device,
+                         const tenon_call* call,
+                         tenon_reason* reason);
+  /// The bytes of the call on which the build depends (same size protocol as config). Null: the
+  /// whole call key.
+  tenon_status (*identity)(void* context,
+                           const tenon_device* device,
+                           const tenon_call* call,
+                           void* bytes,
+                           uint64_t capacity_bytes,
+                           uint64_t* size_bytes);
   /// Required. Makes a kernel for the call; may compile.
-  tenon_status (*build)(void *context, const struct tenon_host *host, const tenon_build *build, tenon_kernel *out,
-                        tenon_reason *reason);
+  tenon_status (*build)(void* context,
+                        const struct tenon_host* host,
+                        const tenon_build* build,
+                        tenon_kernel* out,
+                        tenon_reason* reason);
 } tenon_kernel_type;
 
 /* ---- Host services --------------------------------------------------------------------------- */
@@ -359,7 +418,7 @@ typedef struct tenon_kernel_type {
 #define TENON_LOG_DEBUG 3
 
 #define TENON_MEMORY_DEVICE 0u
-#define TENON_MEMORY_PINNED 1u  /* host memory that the device reaches */
+#define TENON_MEMORY_PINNED 1u /* host memory that the device reaches */
 #define TENON_MEMORY_MANAGED 2u
 
 /// Services of the host. One table per plugin, alive as long as the process.
@@ -367,100 +426,180 @@ typedef struct tenon_host {
   uint64_t struct_size;
   uint32_t abi_major;
   uint32_t abi_minor;
-  void *context;
-  void (*log)(const struct tenon_host *host, int32_t level, tenon_str text);
+  void* context;
+  void (*log)(const struct tenon_host* host, int32_t level, tenon_str text);
   /// Host memory. Null when there is none.
-  void *(*alloc)(const struct tenon_host *host, uint64_t size_bytes, uint64_t align_bytes);
-  void (*dealloc)(const struct tenon_host *host, void *memory, uint64_t size_bytes, uint64_t align_bytes);
+  void* (*alloc)(const struct tenon_host* host, uint64_t size_bytes, uint64_t align_bytes);
+  void (*dealloc)(const struct tenon_host* host,
+                  void* memory,
+                  uint64_t size_bytes,
+                  uint64_t align_bytes);
   /// Memory of a device in stream order, 256-byte aligned.
-  tenon_status (*device_alloc)(const struct tenon_host *host, const tenon_device *device, uint32_t memory_kind,
-                               uint64_t size_bytes, void *stream, void **out);
-  tenon_status (*device_free)(const struct tenon_host *host, const tenon_device *device, void *memory, void *stream);
+  tenon_status (*device_alloc)(const struct tenon_host* host,
+                               const tenon_device* device,
+                               uint32_t memory_kind,
+                               uint64_t size_bytes,
+                               void* stream,
+                               void** out);
+  tenon_status (*device_free)(const struct tenon_host* host,
+                              const tenon_device* device,
+                              void* memory,
+                              void* stream);
   /// One of the plugin's own declared options. The value is valid for the process.
-  tenon_status (*option)(const struct tenon_host *host, tenon_str name, tenon_value *out);
+  tenon_status (*option)(const struct tenon_host* host, tenon_str name, tenon_value* out);
   /// The host's store, keyed by this plugin's build and the caller's key. NOT_FOUND where absent.
-  tenon_status (*cache_get)(const struct tenon_host *host, tenon_str key, void *out, uint64_t capacity_bytes,
-                            uint64_t *size_bytes);
-  tenon_status (*cache_put)(const struct tenon_host *host, tenon_str key, const void *bytes, uint64_t size_bytes);
+  tenon_status (*cache_get)(const struct tenon_host* host,
+                            tenon_str key,
+                            void* out,
+                            uint64_t capacity_bytes,
+                            uint64_t* size_bytes);
+  tenon_status (*cache_put)(const struct tenon_host* host,
+                            tenon_str key,
+                            const void* bytes,
+                            uint64_t size_bytes);
   /// A table of further services by name, or null.
-  const void *(*extension)(const struct tenon_host *host, tenon_str name, uint32_t min_version);
+  const void* (*extension)(const struct tenon_host* host, tenon_str name, uint32_t min_version);
 } tenon_host;
 
 /* ---- Device kinds ---------------------------------------------------------------------------- */
 
-/// A device kind and its owner's functions. `stream` null is the default stream. Functions return at once
-/// unless said otherwise, restore the thread's current device if they change it, and fill `reason` on error.
+/// A device kind and its owner's functions. `stream` null is the default stream. Functions return
+/// at once unless said otherwise, restore the thread's current device if they change it, and fill
+/// `reason` on error.
 typedef struct tenon_device_kind {
   uint64_t struct_size;
   tenon_str kind;
   int32_t dlpack_type;
   uint32_t flags; /* TENON_DEVICE_FLAG_* of every device of the kind */
-  void *context;
-  /// Required. Number of devices; 0 with a reason's text where there is no driver or no device. Called at first need.
-  tenon_status (*count)(void *context, uint32_t *count, tenon_reason *reason);
+  void* context;
+  /// Required. Number of devices; 0 with a reason's text where there is no driver or no device.
+  /// Called at first need.
+  tenon_status (*count)(void* context, uint32_t* count, tenon_reason* reason);
   /// Required. Describes one device.
-  tenon_status (*describe)(void *context, uint32_t index, tenon_device *out, tenon_reason *reason);
-  /// Required. Memory of `memory_kind`, at least 256-byte aligned, in stream order where the device has it.
-  tenon_status (*alloc)(void *context, const tenon_device *device, uint32_t memory_kind, uint64_t size_bytes,
-                        void *stream, void **out, tenon_reason *reason);
+  tenon_status (*describe)(void* context, uint32_t index, tenon_device* out, tenon_reason* reason);
+  /// Required. Memory of `memory_kind`, at least 256-byte aligned, in stream order where the device
+  /// has it.
+  tenon_status (*alloc)(void* context,
+                        const tenon_device* device,
+                        uint32_t memory_kind,
+                        uint64_t size_bytes,
+                        void* stream,
+                        void** out,
+                        tenon_reason* reason);
   /// Required. Frees what alloc gave, in stream order.
-  tenon_status (*free)(void *context, const tenon_device *device, uint32_t memory_kind, void *memory,
-                       uint64_t size_bytes, void *stream, tenon_reason *reason);
+  tenon_status (*free)(void* context,
+                       const tenon_device* device,
+                       uint32_t memory_kind,
+                       void* memory,
+                       uint64_t size_bytes,
+                       void* stream,
+                       tenon_reason* reason);
   /// Required. Copies between two devices of this kind, or between one and `cpu`, in stream order.
-  tenon_status (*copy)(void *context, const tenon_device *dst_device, void *dst, const tenon_device *src_device,
-                       const void *src, uint64_t size_bytes, void *stream, tenon_reason *reason);
+  tenon_status (*copy)(void* context,
+                       const tenon_device* dst_device,
+                       void* dst,
+                       const tenon_device* src_device,
+                       const void* src,
+                       uint64_t size_bytes,
+                       void* stream,
+                       tenon_reason* reason);
   /// Sets every byte. Null: the host copies a filled buffer.
-  tenon_status (*fill)(void *context, const tenon_device *device, void *dst, uint32_t byte_value, uint64_t size_bytes,
-                       void *stream, tenon_reason *reason);
+  tenon_status (*fill)(void* context,
+                       const tenon_device* device,
+                       void* dst,
+                       uint32_t byte_value,
+                       uint64_t size_bytes,
+                       void* stream,
+                       tenon_reason* reason);
   /// Free and total bytes now. Null: unknown.
-  tenon_status (*mem_info)(void *context, const tenon_device *device, uint64_t *free_bytes, uint64_t *total_bytes,
-                           tenon_reason *reason);
+  tenon_status (*mem_info)(void* context,
+                           const tenon_device* device,
+                           uint64_t* free_bytes,
+                           uint64_t* total_bytes,
+                           tenon_reason* reason);
   /// Streams. All null: the kind has only its default stream, null.
-  tenon_status (*stream_create)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
-  tenon_status (*stream_destroy)(void *context, const tenon_device *device, void *stream, tenon_reason *reason);
-  tenon_status (*stream_default)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
-  tenon_status (*stream_synchronize)(void *context, const tenon_device *device, void *stream, tenon_reason *reason);
-  tenon_status (*stream_wait_event)(void *context, const tenon_device *device, void *stream, void *event,
-                                    tenon_reason *reason);
-  tenon_status (*stream_is_capturing)(void *context, const tenon_device *device, void *stream, uint32_t *yes,
-                                      tenon_reason *reason);
+  tenon_status (*stream_create)(void* context,
+                                const tenon_device* device,
+                                void** out,
+                                tenon_reason* reason);
+  tenon_status (*stream_destroy)(void* context,
+                                 const tenon_device* device,
+                                 void* stream,
+                                 tenon_reason* reason);
+  tenon_status (*stream_default)(void* context,
+                                 const tenon_device* device,
+                                 void** out,
+                                 tenon_reason* reason);
+  tenon_status (*stream_synchronize)(void* context,
+                                     const tenon_device* device,
+                                     void* stream,
+                                     tenon_reason* reason);
+  tenon_status (*stream_wait_event)(
+      void* context, const tenon_device* device, void* stream, void* event, tenon_reason* reason);
+  tenon_status (*stream_is_capturing)(
+      void* context, const tenon_device* device, void* stream, uint32_t* yes, tenon_reason* reason);
   /// Events. All null: none.
-  tenon_status (*event_create)(void *context, const tenon_device *device, void **out, tenon_reason *reason);
-  tenon_status (*event_record)(void *context, const tenon_device *device, void *event, void *stream,
-                               tenon_reason *reason);
-  tenon_status (*event_query)(void *context, const tenon_device *device, void *event, uint32_t *done,
-                              tenon_reason *reason);
-  tenon_status (*event_elapsed_ns)(void *context, const tenon_device *device, void *start, void *end,
-                                   uint64_t *elapsed_ns, tenon_reason *reason);
-  tenon_status (*event_destroy)(void *context, const tenon_device *device, void *event, tenon_reason *reason);
+  tenon_status (*event_create)(void* context,
+                               const tenon_device* device,
+                               void** out,
+                               tenon_reason* reason);
+  tenon_status (*event_record)(
+      void* context, const tenon_device* device, void* event, void* stream, tenon_reason* reason);
+  tenon_status (*event_query)(
+      void* context, const tenon_device* device, void* event, uint32_t* done, tenon_reason* reason);
+  tenon_status (*event_elapsed_ns)(void* context,
+                                   const tenon_device* device,
+                                   void* start,
+                                   void* end,
+                                   uint64_t* elapsed_ns,
+                                   tenon_reason* reason);
+  tenon_status (*event_destroy)(void* context,
+                                const tenon_device* device,
+                                void* event,
+                                tenon_reason* reason);
   /// Required. Waits until the device has finished everything.
-  tenon_status (*synchronize)(void *context, const tenon_device *device, tenon_reason *reason);
-  /// Required. The error that an earlier launch left behind, OK if none; `clear` 1 forgets it where that is possible.
-  tenon_status (*last_error)(void *context, const tenon_device *device, uint32_t clear, tenon_reason *reason);
+  tenon_status (*synchronize)(void* context, const tenon_device* device, tenon_reason* reason);
+  /// Required. The error that an earlier launch left behind, OK if none; `clear` 1 forgets it where
+  /// that is possible.
+  tenon_status (*last_error)(void* context,
+                             const tenon_device* device,
+                             uint32_t clear,
+                             tenon_reason* reason);
   /// Further functions by name ("tenon.device.graph/1", "tenon.device.test/1"), or null.
-  const void *(*extension)(void *context, tenon_str name, uint32_t min_version);
+  const void* (*extension)(void* context, tenon_str name, uint32_t min_version);
 } tenon_device_kind;
 
-/* ---- Builder targets -------------------------------------------------------------------------- */
+/* ---- Builder targets --------------------------------------------------------------------------
+ */
 
 /// A target that serves whole ops through builders.
 typedef struct tenon_target {
   uint64_t struct_size;
   tenon_str name;
-  const tenon_str *kinds;
-  const tenon_str *ops;
+  const tenon_str* kinds;
+  const tenon_str* ops;
   uint64_t n_kinds;
   uint64_t n_ops;
-  void *context;
+  void* context;
   /// Required. Whether the target wants to serve calls on this device unasked.
-  tenon_status (*claims)(void *context, const tenon_device *device, uint32_t *yes);
-  /// Required. specs: shape and dtype without data, null where absent; params in manifest order; op indexes ops.
-  tenon_status (*build)(void *context, const tenon_host *host, uint64_t op, const tenon_build *build,
-                        const tenon_tensor *const *specs, const uint32_t *spec_first, uint64_t n_inputs,
-                        const tenon_value *params, uint64_t n_params, tenon_kernel *out, tenon_reason *reason);
+  tenon_status (*claims)(void* context, const tenon_device* device, uint32_t* yes);
+  /// Required. specs: shape and dtype without data, null where absent; params in manifest order; op
+  /// indexes ops.
+  tenon_status (*build)(void* context,
+                        const tenon_host* host,
+                        uint64_t op,
+                        const tenon_build* build,
+                        const tenon_tensor* const* specs,
+                        const uint32_t* spec_first,
+                        uint64_t n_inputs,
+                        const tenon_value* params,
+                        uint64_t n_params,
+                        tenon_kernel* out,
+                        tenon_reason* reason);
 } tenon_target;
 
-/* ---- The plugin -------------------------------------------------------------------------------- */
+/* ---- The plugin --------------------------------------------------------------------------------
+ */
 
 /// An option of the plugin, set by configuration under plugins.options.<id>.
 typedef struct tenon_option {
@@ -473,11 +612,16 @@ typedef struct tenon_option {
 /// Takes the plugin's rows while `enumerate` runs. The host copies the structs at once.
 typedef struct tenon_registrar {
   uint64_t struct_size;
-  void *context;
-  tenon_status (*add_device_kind)(void *context, const struct tenon_device_kind *kind, tenon_reason *reason);
-  tenon_status (*add_kernel_types)(void *context, const tenon_kernel_type *rows, uint64_t count,
-                                   uint64_t element_size, tenon_reason *reason);
-  tenon_status (*add_target)(void *context, const tenon_target *target, tenon_reason *reason);
+  void* context;
+  tenon_status (*add_device_kind)(void* context,
+                                  const struct tenon_device_kind* kind,
+                                  tenon_reason* reason);
+  tenon_status (*add_kernel_types)(void* context,
+                                   const tenon_kernel_type* rows,
+                                   uint64_t count,
+                                   uint64_t element_size,
+                                   tenon_reason* reason);
+  tenon_status (*add_target)(void* context, const tenon_target* target, tenon_reason* reason);
 } tenon_registrar;
 
 /// The exported object.
@@ -491,26 +635,127 @@ typedef struct tenon_plugin {
   tenon_str version;          /* 1.2.3 */
   tenon_str vendor;
   tenon_str manifest;           /* YAML of ops in the plugin's own namespace, or empty */
-  const tenon_str *needs_kinds; /* device kinds of others that its rows name */
-  const tenon_option *options;
+  const tenon_str* needs_kinds; /* device kinds of others that its rows name */
+  const tenon_option* options;
   uint64_t n_needs_kinds;
   uint64_t n_options;
-  /// Required [load-thread]. Once per process; touches no driver. *self is handed back to the others.
-  tenon_status (*init)(const tenon_host *host, void **self, tenon_reason *reason);
+  /// Required [load-thread]. Once per process; touches no driver. *self is handed back to the
+  /// others.
+  tenon_status (*init)(const tenon_host* host, void** self, tenon_reason* reason);
   /// Required [load-thread]. Once per Runtime; gives the same rows each time.
-  tenon_status (*enumerate)(void *self, const tenon_registrar *registrar, tenon_reason *reason);
+  tenon_status (*enumerate)(void* self, const tenon_registrar* registrar, tenon_reason* reason);
   /// Only from an explicit shutdown of the host, once. Null: nothing to do.
-  void (*shutdown)(void *self);
+  void (*shutdown)(void* self);
 } tenon_plugin;
+
+/// The object that a plugin defines, and the only thing that it exports.
+extern TENON_EXPORT const tenon_plugin TENON_PLUGIN_OBJECT;
+
+/* ---- Identity note -------------------------------------------------------------------------- */
+
+#define TENON_NOTE_OWNER "TENON"
+#define TENON_NOTE_SECTION ".note.tenon"
+#define TENON_NOTE_TYPE 1u
+#define TENON_NOTE_VERSION 1u
+/// Bytes before the descriptor: the three words of an ELF note's header and the padded owner.
+#define TENON_NOTE_HEADER_BYTES 20u
+
+#define TENON_SANITIZER_NONE 0u
+#define TENON_SANITIZER_ADDRESS 1u
+#define TENON_SANITIZER_THREAD 2u
+#define TENON_SANITIZER_MEMORY 3u
+
+/// What a host reads of a plugin before it maps it: an ELF note (a PT_NOTE of type
+/// TENON_NOTE_TYPE). The descriptor begins at note_version. Behind depends_size_bytes follow four
+/// texts without padding in between: id, version, archs, depends; each ends with a zero byte that
+/// its size counts, so every size is at least 1. archs and depends are lists with a newline between
+/// their items. Bytes after the last text are padding to a multiple of 4 and are counted in
+/// desc_size_bytes. A reader checks that desc_size_bytes lies inside the segment, that the four
+/// sizes lie inside the descriptor, and that each text ends with its zero byte. A newer
+/// note_version only appends fields behind the texts. Memory   4-byte aligned; little-endian words;
+/// contains no address, so that it needs no relocation. Owner    static Since    ABI 0.1
+typedef struct tenon_note {
+  uint32_t owner_size_bytes; /* 6 */
+  uint32_t desc_size_bytes;
+  uint32_t type; /* TENON_NOTE_TYPE */
+  char owner[8]; /* "TENON", padded with zeros */
+  uint32_t note_version;
+  uint32_t abi_major;
+  uint32_t abi_minor; /* that it was built with */
+  uint32_t min_host_minor;
+  uint32_t sanitizer;      /* TENON_SANITIZER_* of the build */
+  uint32_t header_hash[2]; /* low and high half of a hash of this header, or 0; diagnostic only */
+  uint32_t id_size_bytes;
+  uint32_t version_size_bytes;
+  uint32_t archs_size_bytes;   /* arch tags of device code inside, for listings */
+  uint32_t depends_size_bytes; /* absolute paths whose change makes a probe's result stale */
+} tenon_note;
 
 /* NOLINTEND(modernize-use-using) */
 
-/* ---- Identity note ------------------------------------------------------------------------------ */
+#if defined(__SANITIZE_ADDRESS__)
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_ADDRESS
+#elif defined(__SANITIZE_THREAD__)
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_THREAD
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_ADDRESS
+#elif __has_feature(thread_sanitizer)
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_THREAD
+#elif __has_feature(memory_sanitizer)
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_MEMORY
+#endif
+#endif
+#ifndef TENON_NOTE_SANITIZER
+#define TENON_NOTE_SANITIZER TENON_SANITIZER_NONE
+#endif
 
-#if defined(__GNUC__)
-#define TENON_EXPORT __attribute__((visibility("default")))
+/// A 64-bit hash of this header, given by tenon_add_plugin; 0: unknown.
+#ifndef TENON_HEADER_HASH
+#define TENON_HEADER_HASH 0
+#endif
+
+/* Sanitizers put red zones around globals, and those would stand between two notes. */
+#if defined(__clang__)
+#define TENON_NOTE_ATTRIBUTES \
+  __attribute__((section(TENON_NOTE_SECTION), used, aligned(4), no_sanitize("address")))
+#elif defined(__GNUC__)
+#define TENON_NOTE_ATTRIBUTES __attribute__((section(TENON_NOTE_SECTION), used, aligned(4)))
 #else
-#define TENON_EXPORT
+#define TENON_NOTE_ATTRIBUTES
+#endif
+
+/// The fixed part of a note whose whole size and texts' sizes (with their zero bytes) are given.
+#define TENON_NOTE_FIXED(note_bytes, id_bytes, version_bytes, archs_bytes, depends_bytes)         \
+  {                                                                                               \
+    6u, (uint32_t)(note_bytes)-TENON_NOTE_HEADER_BYTES, TENON_NOTE_TYPE,                          \
+        {'T', 'E', 'N', 'O', 'N', 0, 0, 0}, TENON_NOTE_VERSION, TENON_ABI_MAJOR, TENON_ABI_MINOR, \
+        TENON_TARGET_MINOR, TENON_NOTE_SANITIZER,                                                 \
+        {(uint32_t)((uint64_t)(TENON_HEADER_HASH)),                                               \
+         (uint32_t)((uint64_t)(TENON_HEADER_HASH) >> 32)},                                        \
+        (uint32_t)(id_bytes), (uint32_t)(version_bytes), (uint32_t)(archs_bytes),                 \
+        (uint32_t)(depends_bytes)                                                                 \
+  }
+
+/// Writes the plugin's identity note; once per plugin, at file scope, with string literals only. It
+/// must agree with the exported object. The C++ SDK's TENON_PLUGIN writes it by itself.
+/// TENON_PLUGIN_NOTE_WITH adds the lists: TENON_PLUGIN_NOTE_WITH("acme", "1.2.0", "a2\na3", "").
+#define TENON_PLUGIN_NOTE(id, version) TENON_PLUGIN_NOTE_WITH(id, version, "", "")
+#ifdef TENON_PLUGIN_STATIC
+#define TENON_PLUGIN_NOTE_WITH(id, version, archs, depends) struct tenon_note_of_this_plugin
+#else
+#define TENON_PLUGIN_NOTE_WITH(id, version, archs, depends)                                        \
+  struct tenon_note_of_this_plugin {                                                               \
+    tenon_note fixed;                                                                              \
+    char texts[((sizeof(id) + sizeof(version) + sizeof(archs) + sizeof(depends)) + 3u) / 4u * 4u]; \
+  };                                                                                               \
+  TENON_NOTE_ATTRIBUTES static const struct tenon_note_of_this_plugin tenon_note_of_this_plugin =  \
+      {TENON_NOTE_FIXED(sizeof(struct tenon_note_of_this_plugin),                                  \
+                        sizeof(id),                                                                \
+                        sizeof(version),                                                           \
+                        sizeof(archs),                                                             \
+                        sizeof(depends)),                                                          \
+       id "\0" version "\0" archs "\0" depends}
 #endif
 
 #ifdef __cplusplus
