@@ -20,9 +20,13 @@ function(tenon_configure_target target)
     $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow>
     $<$<AND:$<BOOL:${TENON_WERROR}>,$<COMPILE_LANGUAGE:C,CXX>>:-Werror>)
   if(TENON_SANITIZE)
-    target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer>
-      $<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<STREQUAL:${TENON_SANITIZE},address$<COMMA>undefined>>:-fno-sanitize-recover=undefined>)
+    set(options -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer)
+    # gcc's own checks of initialisation misfire in instrumented code.
+    list(APPEND options $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    if(TENON_SANITIZE MATCHES "undefined")
+      list(APPEND options -fno-sanitize-recover=undefined)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${options}>")
     target_link_options(${target} PRIVATE -fsanitize=${TENON_SANITIZE})
   endif()
 endfunction()
