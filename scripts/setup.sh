@@ -13,7 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 run_packages=(cmake ninja-build g++ libboost-dev libboost-program-options-dev libyaml-cpp-dev
   libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev)
 test_packages=(doctest-dev libdlpack-dev python3 python3-numpy)
-check_packages=(clang-format clang-tidy clang binutils abigail-tools libbenchmark-dev ccache git)
+check_packages=(clang-format clang-tidy clang libclang-rt-dev binutils abigail-tools libbenchmark-dev ccache git)
 
 group=check list_only=no
 for argument in "$@"; do
