@@ -71,11 +71,11 @@ endif()
 configure_package_config_file(
   "${CMAKE_CURRENT_LIST_DIR}/tenon-config.cmake.in" "${CMAKE_BINARY_DIR}/tenon-config.cmake"
   INSTALL_DESTINATION "${TENON_CMAKE_INSTALL_DIR}"
-  PATH_VARS TENON_PLUGIN_INSTALL_DIR)
+  PATH_VARS TENON_PLUGIN_INSTALL_DIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/tenon-config-version.cmake" COMPATIBILITY SameMajorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/tenon-config.cmake" "${CMAKE_BINARY_DIR}/tenon-config-version.cmake"
+install(FILES
+  "${CMAKE_BINARY_DIR}/tenon-config.cmake"
+  "${CMAKE_BINARY_DIR}/tenon-config-version.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/TenonAddPlugin.cmake"
   DESTINATION "${TENON_CMAKE_INSTALL_DIR}")
-if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/TenonAddPlugin.cmake")
-  install(FILES "${CMAKE_CURRENT_LIST_DIR}/TenonAddPlugin.cmake" DESTINATION "${TENON_CMAKE_INSTALL_DIR}")
-endif()
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
