@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-// ---- Variants ------------------------------------------------------------------------------------
+// ---- Variants
+// ------------------------------------------------------------------------------------
 
 std::string base_name_of(const Schema& schema) {
   std::string_view name = schema.name;
@@ -25,7 +26,9 @@ std::string base_name_of(const Schema& schema) {
 }
 
 bool is_returned(const Schema& schema, const SchemaArg& arg) {
-  return std::any_of(schema.returns.begin(), schema.returns.end(), [&](auto& ret) { return ret.alias == arg.alias; });
+  return std::any_of(schema.returns.begin(), schema.returns.end(), [&](auto& ret) {
+    return ret.alias == arg.alias;
+  });
 }
 
 /// torchgen's FunctionSchema.signature().
@@ -49,7 +52,8 @@ Schema normalized(const Schema& schema) {
     kept.alias.reset();
     plain.args.push_back(std::move(kept));
   }
-  for (const SchemaReturn& ret : schema.returns) plain.returns.push_back({ret.type, std::nullopt, {}, 0});
+  for (const SchemaReturn& ret : schema.returns)
+    plain.returns.push_back({ret.type, std::nullopt, {}, 0});
   written.insert(written.end(), written_behind.begin(), written_behind.end());
   for (const SchemaArg* arg : written) plain.returns.push_back({arg->type, std::nullopt, {}, 0});
   return plain;
@@ -63,29 +67,35 @@ std::string item_at(const Items& items, std::size_t i) {
 /// Where two normalized schemas differ; empty: nowhere.
 std::string difference(const Schema& first, const Schema& other) {
   if (first.ns != other.ns || first.name != other.name) {
-    return "the base name is " + detail::shown(other.full_name()) + ", expected " + detail::shown(first.full_name());
+    return "the base name is " + detail::shown(other.full_name()) + ", expected " +
+           detail::shown(first.full_name());
   }
   for (std::size_t i = 0; i < std::max(first.args.size(), other.args.size()); ++i) {
     const std::string expected = item_at(first.args, i);
     const std::string found = item_at(other.args, i);
-    const auto is_kwarg = [i](const Schema& s) { return i < s.args.size() && s.args[i].is_kwarg_only; };
+    const auto is_kwarg = [i](const Schema& s) {
+      return i < s.args.size() && s.args[i].is_kwarg_only;
+    };
     if (found != expected) {
       return "argument " + std::to_string(i + 1) + " is " + found + ", expected " + expected;
     }
     if (is_kwarg(first) != is_kwarg(other)) {
-      return "argument " + std::to_string(i + 1) + ", " + found + ", is keyword-only in one of them";
+      return "argument " + std::to_string(i + 1) + ", " + found +
+             ", is keyword-only in one of them";
     }
   }
   for (std::size_t i = 0; i < std::max(first.returns.size(), other.returns.size()); ++i) {
     const std::string expected = item_at(first.returns, i);
     const std::string found = item_at(other.returns, i);
     if (found == expected) continue;
-    return "return " + std::to_string(i + 1) + " (written arguments included) is " + found + ", expected " + expected;
+    return "return " + std::to_string(i + 1) + " (written arguments included) is " + found +
+           ", expected " + expected;
   }
   return {};
 }
 
-// ---- Versions ------------------------------------------------------------------------------------
+// ---- Versions
+// ------------------------------------------------------------------------------------
 
 bool base_fits(std::string_view from, std::string_view to) {
   if (from == to) return true;
@@ -131,7 +141,8 @@ class SchemaComparison {
            detail::shown(older_.full_name()));
       return std::move(breaks_);
     }
-    // Letters are renamed in the order of the old arguments, in both, so that other letters for the same sets are equal.
+    // Letters are renamed in the order of the old arguments, in both, so that other letters for the
+    // same sets are equal.
     std::vector<std::pair<std::size_t, std::size_t>> common;
     for (std::size_t i = 0; i < older_.args.size(); ++i) {
       const std::optional<std::size_t> j = find(newer_, older_.args[i].name);
@@ -143,7 +154,8 @@ class SchemaComparison {
     }
     for (const auto& [i, j] : common) {
       compare_arg(i, j);
-      compare_alias("argument '" + older_.args[i].name + "'", older_.args[i].alias, newer_.args[j].alias);
+      compare_alias(
+          "argument '" + older_.args[i].name + "'", older_.args[i].alias, newer_.args[j].alias);
     }
     for (const SchemaArg& arg : newer_.args) {
       if (!find(older_, arg.name)) added(arg);
@@ -178,8 +190,12 @@ class SchemaComparison {
     }
   };
 
-  void callers(std::string message) { breaks_.push_back({SchemaAffected::kCallers, std::move(message)}); }
-  void implementers(std::string message) { breaks_.push_back({SchemaAffected::kImplementers, std::move(message)}); }
+  void callers(std::string message) {
+    breaks_.push_back({SchemaAffected::kCallers, std::move(message)});
+  }
+  void implementers(std::string message) {
+    breaks_.push_back({SchemaAffected::kImplementers, std::move(message)});
+  }
   void both(const std::string& message) {
     callers(message);
     implementers(message);
@@ -194,7 +210,8 @@ class SchemaComparison {
 
   void gone(const SchemaArg& arg) {
     callers("argument '" + arg.name + "' is gone");
-    if (!arg.default_text) implementers("argument '" + arg.name + "', which has no default, is not passed any more");
+    if (!arg.default_text)
+      implementers("argument '" + arg.name + "', which has no default, is not passed any more");
   }
 
   void added(const SchemaArg& arg) {
@@ -207,11 +224,13 @@ class SchemaComparison {
     const SchemaArg& newer = newer_.args[j];
     const std::string which = "argument '" + older.name + "'";
     if (!older.is_kwarg_only && newer.is_kwarg_only) callers(which + " is keyword-only now");
-    if (older.is_kwarg_only && !newer.is_kwarg_only) implementers(which + " may be passed by position now");
+    if (older.is_kwarg_only && !newer.is_kwarg_only)
+      implementers(which + " may be passed by position now");
     if (!older.is_kwarg_only && !newer.is_kwarg_only && i != j) {
       both(which + " is argument " + std::to_string(j + 1) + " now, was " + std::to_string(i + 1));
     }
-    const std::string types = " has type '" + print(newer.type) + "' now, was '" + print(older.type) + "'";
+    const std::string types =
+        " has type '" + print(newer.type) + "' now, was '" + print(older.type) + "'";
     if (!fits(older.type, newer.type)) callers(which + types);
     if (!fits(newer.type, older.type)) implementers(which + types);
     if (older.default_text == newer.default_text) return;
@@ -250,10 +269,12 @@ class SchemaComparison {
       const SchemaReturn& older = older_.returns[i];
       const SchemaReturn& newer = newer_.returns[i];
       const std::string which = "return " + std::to_string(i + 1);
-      const std::string types = " has type '" + print(newer.type) + "' now, was '" + print(older.type) + "'";
+      const std::string types =
+          " has type '" + print(newer.type) + "' now, was '" + print(older.type) + "'";
       if (!fits(newer.type, older.type)) callers(which + types);
       if (!fits(older.type, newer.type)) implementers(which + types);
-      if (older.name != newer.name && !older.name.empty()) callers(which + " has lost its name '" + older.name + "'");
+      if (older.name != newer.name && !older.name.empty())
+        callers(which + " has lost its name '" + older.name + "'");
       compare_alias(which, older.alias, newer.alias);
     }
   }
@@ -276,8 +297,8 @@ std::vector<std::string> check_family(std::span<const Schema> variants) {
   for (const Schema& variant : variants.subspan(1)) {
     const std::string where = difference(first, normalized(variant));
     if (where.empty()) continue;
-    messages.push_back(detail::shown(variant.full_name()) + " differs from " + detail::shown(variants[0].full_name()) +
-                       ": " + where);
+    messages.push_back(detail::shown(variant.full_name()) + " differs from " +
+                       detail::shown(variants[0].full_name()) + ": " + where);
   }
   return messages;
 }

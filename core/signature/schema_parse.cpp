@@ -11,9 +11,24 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<std::string_view, 18> kBases{
-    "Tensor", "int",         "SymInt",    "float",   "bool",   "str",     "Scalar",    "ScalarType", "Layout",
-    "Device", "DeviceIndex", "Generator", "Storage", "Stream", "QScheme", "SymBool",   "DimVector",  "GraphModule"};
+constexpr std::array<std::string_view, 18> kBases{"Tensor",
+                                                  "int",
+                                                  "SymInt",
+                                                  "float",
+                                                  "bool",
+                                                  "str",
+                                                  "Scalar",
+                                                  "ScalarType",
+                                                  "Layout",
+                                                  "Device",
+                                                  "DeviceIndex",
+                                                  "Generator",
+                                                  "Storage",
+                                                  "Stream",
+                                                  "QScheme",
+                                                  "SymBool",
+                                                  "DimVector",
+                                                  "GraphModule"};
 constexpr std::string_view kMemoryFormat = "MemoryFormat";
 constexpr std::string_view kClassPrefix = "__torch__.torch.classes.";
 
@@ -46,8 +61,8 @@ class SchemaParser {
   std::optional<Schema> run() {
     Schema schema;
     if (!read_name(schema) || !expect("(", "'(' and the arguments") || !read_args(schema.args) ||
-        !expect(")", "', ' and another argument, or ')'") || !expect(" -> ", "' -> ' and the returns") ||
-        !read_returns(schema.returns)) {
+        !expect(")", "', ' and another argument, or ')'") ||
+        !expect(" -> ", "' -> ' and the returns") || !read_returns(schema.returns)) {
       return std::nullopt;
     }
     if (pos_ != text_.size()) {
@@ -70,10 +85,13 @@ class SchemaParser {
     return true;
   }
 
-  bool expect(std::string_view token, std::string_view expected) { return accept(token) || fail("SYNTAX", expected); }
+  bool expect(std::string_view token, std::string_view expected) {
+    return accept(token) || fail("SYNTAX", expected);
+  }
 
   bool fail(std::string_view rule, std::string_view expected) {
-    return fail_text(rule, "expected " + std::string(expected) + ", found " + detail::shown(rest()));
+    return fail_text(rule,
+                     "expected " + std::string(expected) + ", found " + detail::shown(rest()));
   }
 
   bool fail_text(std::string_view rule, std::string message) {
@@ -162,16 +180,19 @@ class SchemaParser {
       alias.emplace();
       return read_alias(*alias) && read_suffix_behind_alias(type);
     }
-    if (peek() == '!') return fail("ALIAS_SYNTAX", "an alias set with a letter, as in 'Tensor(a!)'");
+    if (peek() == '!')
+      return fail("ALIAS_SYNTAX", "an alias set with a letter, as in 'Tensor(a!)'");
     while (peek() == '?' || peek() == '[') {
       if (!read_suffix(type)) return false;
     }
-    if (peek() == '(') return fail("ALIAS_SYNTAX", "the alias set right behind 'Tensor', as in 'Tensor(a!)?'");
+    if (peek() == '(')
+      return fail("ALIAS_SYNTAX", "the alias set right behind 'Tensor', as in 'Tensor(a!)?'");
     return true;
   }
 
   static bool is_base(std::string_view word) {
-    if (word == kMemoryFormat || std::find(kBases.begin(), kBases.end(), word) != kBases.end()) return true;
+    if (word == kMemoryFormat || std::find(kBases.begin(), kBases.end(), word) != kBases.end())
+      return true;
     if (!word.starts_with(kClassPrefix)) return false;
     bool at_start = true;
     for (const char c : word.substr(kClassPrefix.size())) {
@@ -184,7 +205,8 @@ class SchemaParser {
   bool fail_type(std::string_view word) {
     if (word.empty()) return fail("SYNTAX", "a type");
     std::string message = "expected a type, found " + detail::shown(word);
-    const auto foreign = std::find_if(kForeign.begin(), kForeign.end(), [&](auto& f) { return f.name == word; });
+    const auto foreign =
+        std::find_if(kForeign.begin(), kForeign.end(), [&](auto& f) { return f.name == word; });
     if (foreign != kForeign.end()) {
       message += "; ";
       message += foreign->advice;
@@ -205,7 +227,8 @@ class SchemaParser {
   bool read_alias(SchemaAlias& alias) {
     if (!read_letters(alias.before)) return false;
     if (peek() == '!') {
-      if (alias.before.size() > 1) return fail("ALIAS_SYNTAX", "')' or ' -> ': only a set of one letter is written");
+      if (alias.before.size() > 1)
+        return fail("ALIAS_SYNTAX", "')' or ' -> ': only a set of one letter is written");
       ++pos_;
       alias.is_write = true;
     }
@@ -215,11 +238,13 @@ class SchemaParser {
       } else {
         if (!read_letters(alias.after)) return false;
         if (alias.before.size() > 1 && alias.after.size() > 1) {
-          return fail_text("ALIAS_SYNTAX", "expected one letter on a side of ' -> ', found several on both");
+          return fail_text("ALIAS_SYNTAX",
+                           "expected one letter on a side of ' -> ', found several on both");
         }
       }
     }
-    return accept(")") || fail("ALIAS_SYNTAX", alias.after.empty() ? "'|', '!', ' -> ' or ')'" : "')'");
+    return accept(")") ||
+           fail("ALIAS_SYNTAX", alias.after.empty() ? "'|', '!', ' -> ' or ')'" : "')'");
   }
 
   bool read_suffix_behind_alias(SchemaType& type) {
@@ -228,7 +253,8 @@ class SchemaParser {
     } else if (accept("[]")) {
       type.suffixes.push_back({true, 0});
     }
-    if (peek() == '?' || peek() == '[') return fail("ALIAS_SYNTAX", "at most one '?' or '[]' behind an alias set");
+    if (peek() == '?' || peek() == '[')
+      return fail("ALIAS_SYNTAX", "at most one '?' or '[]' behind an alias set");
     return true;
   }
 
@@ -270,7 +296,8 @@ class SchemaParser {
     bool is_escaped = false;
     for (++pos_; pos_ < text_.size(); ++pos_) {
       const char c = text_[pos_];
-      if (static_cast<unsigned char>(c) < 0x20) return fail("SYNTAX", "no control character in a string");
+      if (static_cast<unsigned char>(c) < 0x20)
+        return fail("SYNTAX", "no control character in a string");
       if (c == quote && !is_escaped) {
         ++pos_;
         return true;
@@ -341,8 +368,8 @@ SchemaVerdict check_schema(std::string_view text, bool with_lint) {
   if (text.size() > kMaxSchemaBytes) {
     verdict.errors.push_back({1,
                               "LENGTH",
-                              "expected at most " + std::to_string(kMaxSchemaBytes) + " bytes, found " +
-                                  std::to_string(text.size())});
+                              "expected at most " + std::to_string(kMaxSchemaBytes) +
+                                  " bytes, found " + std::to_string(text.size())});
     return verdict;
   }
   SchemaParser parser(text);
@@ -360,10 +387,11 @@ Result<Schema> parse_schema(std::string_view text) {
   SchemaVerdict verdict = check_schema(text);
   if (verdict.errors.empty()) return std::move(*verdict.schema);
   const SchemaIssue& issue = verdict.errors.front();
-  return fail(Error(ErrorCode::kManifestInvalid,
-                    "operator schema, column " + std::to_string(issue.column) + ": " + issue.message)
-                  .with("column", std::to_string(issue.column))
-                  .with("rule", std::string(issue.rule)));
+  return fail(
+      Error(ErrorCode::kManifestInvalid,
+            "operator schema, column " + std::to_string(issue.column) + ": " + issue.message)
+          .with("column", std::to_string(issue.column))
+          .with("rule", std::string(issue.rule)));
 }
 
 }  // namespace tenon

@@ -1,8 +1,8 @@
 // Prints operator schemas, and answers what their names and arguments say.
-#include "tenon/core/schema.hpp"
-
 #include <algorithm>
 #include <array>
+
+#include "tenon/core/schema.hpp"
 
 namespace tenon {
 namespace {
@@ -70,7 +70,9 @@ std::optional<std::size_t> Schema::self_index() const {
 SchemaKind Schema::kind() const {
   if (is_inplace_name()) return SchemaKind::kInplace;
   const auto is_out = [](const SchemaArg& arg) { return arg.is_kwarg_only && arg.is_written(); };
-  const auto is_scratch = [&](const SchemaArg& arg) { return is_out(arg) && arg.name.starts_with("_scratch_"); };
+  const auto is_scratch = [&](const SchemaArg& arg) {
+    return is_out(arg) && arg.name.starts_with("_scratch_");
+  };
   if (std::any_of(args.begin(), args.end(), is_scratch)) return SchemaKind::kScratch;
   if (std::any_of(args.begin(), args.end(), is_out)) return SchemaKind::kOut;
   const std::optional<std::size_t> self = self_index();

@@ -36,7 +36,9 @@ bool rank_of(std::string_view wrong, std::string_view candidate, std::size_t& ra
 }
 
 template <class Name>
-std::vector<std::string> nearest_of(std::string_view wrong, std::span<const Name> candidates, std::size_t max_count) {
+std::vector<std::string> nearest_of(std::string_view wrong,
+                                    std::span<const Name> candidates,
+                                    std::size_t max_count) {
   std::vector<std::pair<std::size_t, std::string_view>> near;
   if (!wrong.empty() && wrong.size() <= kLongestName) {
     for (const std::string_view candidate : candidates) {
@@ -102,11 +104,15 @@ std::vector<std::string> nearest_names(std::string_view wrong,
   return nearest_of(wrong, candidates, max_count);
 }
 
-std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> candidates, std::size_t max_count) {
+std::string did_you_mean(std::string_view wrong,
+                         std::span<const std::string_view> candidates,
+                         std::size_t max_count) {
   return hint_of(nearest_of(wrong, candidates, max_count));
 }
 
-std::string did_you_mean(std::string_view wrong, std::span<const std::string> candidates, std::size_t max_count) {
+std::string did_you_mean(std::string_view wrong,
+                         std::span<const std::string> candidates,
+                         std::size_t max_count) {
   return hint_of(nearest_of(wrong, candidates, max_count));
 }
 

@@ -1,4 +1,5 @@
-// Tests of the schema parser on every schema of PyTorch 2.14 and ExecuTorch, and on the generator's own verdicts.
+// Tests of the schema parser on every schema of PyTorch 2.14 and ExecuTorch, and on the generator's
+// own verdicts.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -39,7 +40,8 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-constexpr std::array<const char*, 3> kFiles{"aten_schemas.txt", "aten_schemas_autogen.txt", "executorch_schemas.txt"};
+constexpr std::array<const char*, 3> kFiles{
+    "aten_schemas.txt", "aten_schemas_autogen.txt", "executorch_schemas.txt"};
 
 /// Where we knowingly differ from the generator's verdict.
 struct Difference {
@@ -48,11 +50,21 @@ struct Difference {
   std::string_view reason;
 };
 constexpr std::array<Difference, 5> kDifferences{{
-    {"f(Tensor(a|b|c) self) -> Tensor", true, "the grammar has sets of any size; the generator's regular expression keeps two"},
-    {"f(Tensor self, str s=\"a=b\") -> Tensor", true, "a string may hold any character; the generator splits at '='"},
-    {"ns::sub::f(Tensor self) -> Tensor", false, "the grammar has one namespace; the generator takes any text as a name"},
-    {" f(Tensor self) -> Tensor", false, "white space is exact; the generator takes any text as a name"},
-    {"f(Tensor self) -> Tensor ", false, "white space is exact; the generator reads an empty return name"},
+    {"f(Tensor(a|b|c) self) -> Tensor",
+     true,
+     "the grammar has sets of any size; the generator's regular expression keeps two"},
+    {"f(Tensor self, str s=\"a=b\") -> Tensor",
+     true,
+     "a string may hold any character; the generator splits at '='"},
+    {"ns::sub::f(Tensor self) -> Tensor",
+     false,
+     "the grammar has one namespace; the generator takes any text as a name"},
+    {" f(Tensor self) -> Tensor",
+     false,
+     "white space is exact; the generator takes any text as a name"},
+    {"f(Tensor self) -> Tensor ",
+     false,
+     "white space is exact; the generator reads an empty return name"},
 }};
 
 TEST_SUITE("core/schema_data") {
@@ -89,7 +101,8 @@ TEST_SUITE("core/schema_data") {
     for (const char* file : kFiles) {
       for (const std::string& line : lines_of(file)) {
         const SchemaVerdict verdict = check_schema(line, true);
-        for (const auto& issue : verdict.lint) found.push_back(verdict.schema->full_name() + " " + std::string(issue.rule));
+        for (const auto& issue : verdict.lint)
+          found.push_back(verdict.schema->full_name() + " " + std::string(issue.rule));
       }
     }
     if (lines_of(kFiles[0]).empty()) return;
@@ -103,7 +116,9 @@ TEST_SUITE("core/schema_data") {
                    });
   }
 
-  TEST_CASE("every verdict of the generator on the edge cases holds, but for the differences listed here") {
+  TEST_CASE(
+      "every verdict of the generator on the edge cases holds, but for the differences listed "
+      "here") {
     std::vector<std::string> lines = lines_of("schema_edge_cases.tsv");
     if (lines.empty()) return;
     lines.erase(lines.begin());
@@ -114,9 +129,10 @@ TEST_SUITE("core/schema_data") {
       CAPTURE(fields[0]);
       const SchemaVerdict verdict = check_schema(fields[0]);
       const bool is_accepted = fields[1] == "accept";
-      const auto* known = std::find_if(kDifferences.begin(), kDifferences.end(), [&](const Difference& difference) {
-        return difference.schema == fields[0];
-      });
+      const auto* known =
+          std::find_if(kDifferences.begin(), kDifferences.end(), [&](const Difference& difference) {
+            return difference.schema == fields[0];
+          });
       if (known != kDifferences.end()) {
         CHECK(verdict.is_valid() == known->is_accepted);
         CHECK(verdict.is_valid() != is_accepted);
@@ -163,9 +179,11 @@ TEST_SUITE("core/schema_data") {
       }
       const std::vector<std::string> messages = check_family(variants);
       if (fields[0] == "bernoulli.p") {
-        // The one family that does not agree: the generator rewrites its default by hand before it compares.
-        CHECK(messages == std::vector<std::string>{"'bernoulli_.float' differs from 'bernoulli.p': argument 2 is 'float "
-                                                   "p=0.5', expected 'float p'"});
+        // The one family that does not agree: the generator rewrites its default by hand before it
+        // compares.
+        CHECK(messages == std::vector<std::string>{
+                              "'bernoulli_.float' differs from 'bernoulli.p': argument 2 is 'float "
+                              "p=0.5', expected 'float p'"});
         continue;
       }
       CHECK_MESSAGE(messages.empty(), (messages.empty() ? std::string() : messages[0]));

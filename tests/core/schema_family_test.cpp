@@ -43,7 +43,8 @@ TEST_SUITE("core/schema_family") {
     });
 
     CHECK(check_family(variants).empty());
-    CHECK(signature_of(variants[1]) == "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
+    CHECK(signature_of(variants[1]) ==
+          "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
     CHECK(check_family({}).empty());
   }
 
@@ -60,7 +61,8 @@ TEST_SUITE("core/schema_family") {
 
   TEST_CASE("factory options are no part of the signature") {
     CHECK(check_family(parsed({
-                           "ones(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+                           "ones(int[] size, *, ScalarType? dtype=None, Layout? layout=None, "
+                           "Device? device=None, bool? "
                            "pin_memory=None, int n) -> Tensor",
                            "ones.out(int[] size, *, int n, Tensor(a!) out) -> Tensor(a!)",
                        }))
@@ -78,51 +80,72 @@ TEST_SUITE("core/schema_family") {
           })) ==
           std::vector<std::string>{
               "'sub_.Tensor' differs from 'add.Tensor': the base name is 'sub', expected 'add'",
-              "'add_.Tensor' differs from 'add.Tensor': argument 3 is 'Scalar alpha=2', expected 'Scalar alpha=1'",
-              "'add.out' differs from 'add.Tensor': argument 3, 'Scalar alpha=1', is keyword-only in one of them",
-              "'add.x' differs from 'add.Tensor': return 2 (written arguments included) is 'Tensor', expected none",
+              "'add_.Tensor' differs from 'add.Tensor': argument 3 is 'Scalar alpha=2', expected "
+              "'Scalar alpha=1'",
+              "'add.out' differs from 'add.Tensor': argument 3, 'Scalar alpha=1', is keyword-only "
+              "in one of them",
+              "'add.x' differs from 'add.Tensor': return 2 (written arguments included) is "
+              "'Tensor', expected none",
               "'add.y' differs from 'add.Tensor': argument 2 is none, expected 'Tensor other'",
           });
   }
 
   TEST_CASE("equal schemas and other letters for the same sets break nobody") {
-    CHECK(breaks("f(Tensor(a) x, Tensor(b) y) -> Tensor(a)", "f(Tensor(c) x, Tensor(a) y) -> Tensor(c)") == "");
+    CHECK(breaks("f(Tensor(a) x, Tensor(b) y) -> Tensor(a)",
+                 "f(Tensor(c) x, Tensor(a) y) -> Tensor(c)") == "");
   }
 
   TEST_CASE("arguments that come, go, move or change hands break those who rely on them") {
-    CHECK(breaks("f(int a) -> ()", "f(int a, int b=1) -> ()") == "implementers: argument 'b' is new and may be passed\n");
+    CHECK(breaks("f(int a) -> ()", "f(int a, int b=1) -> ()") ==
+          "implementers: argument 'b' is new and may be passed\n");
     CHECK(breaks("f(int a) -> ()", "f(int a, int b) -> ()") ==
-          "callers: argument 'b' is new and has no default\nimplementers: argument 'b' is new and may be passed\n");
+          "callers: argument 'b' is new and has no default\nimplementers: argument 'b' is new and "
+          "may be passed\n");
     CHECK(breaks("f(int a, int b=1) -> ()", "f(int a) -> ()") == "callers: argument 'b' is gone\n");
     CHECK(breaks("f(int a) -> ()", "f() -> ()") ==
           "callers: argument 'a' is gone\n"
           "implementers: argument 'a', which has no default, is not passed any more\n");
-    CHECK(breaks("f(int a) -> ()", "f(int b=0, int a) -> ()").find("callers: argument 'a' is argument 2 now, was 1\n") == 0);
-    CHECK(breaks("f(int a) -> ()", "f(*, int a) -> ()") == "callers: argument 'a' is keyword-only now\n");
-    CHECK(breaks("f(*, int a) -> ()", "f(int a) -> ()") == "implementers: argument 'a' may be passed by position now\n");
+    CHECK(breaks("f(int a) -> ()", "f(int b=0, int a) -> ()")
+              .find("callers: argument 'a' is argument 2 now, was 1\n") == 0);
+    CHECK(breaks("f(int a) -> ()", "f(*, int a) -> ()") ==
+          "callers: argument 'a' is keyword-only now\n");
+    CHECK(breaks("f(*, int a) -> ()", "f(int a) -> ()") ==
+          "implementers: argument 'a' may be passed by position now\n");
     CHECK(breaks("f(*, int a, int b) -> ()", "f(*, int b, int a) -> ()") == "");
   }
 
   TEST_CASE("a default that changes breaks both sides, one that comes or goes breaks one") {
-    CHECK(breaks("f(int a=1) -> ()", "f(int a) -> ()") == "callers: argument 'a' has lost its default 1\n");
-    CHECK(breaks("f(int a) -> ()", "f(int a=1) -> ()") == "implementers: argument 'a' may be left out now\n");
+    CHECK(breaks("f(int a=1) -> ()", "f(int a) -> ()") ==
+          "callers: argument 'a' has lost its default 1\n");
+    CHECK(breaks("f(int a) -> ()", "f(int a=1) -> ()") ==
+          "implementers: argument 'a' may be left out now\n");
     CHECK(breaks("f(int a=1) -> ()", "f(int a=2) -> ()") ==
-          "callers: argument 'a' has default 2 now, was 1\nimplementers: argument 'a' has default 2 now, was 1\n");
+          "callers: argument 'a' has default 2 now, was 1\nimplementers: argument 'a' has default "
+          "2 now, was 1\n");
   }
 
-  TEST_CASE("a wider argument type breaks implementers, a narrower one callers, and returns the other way round") {
-    CHECK(breaks("f(int a) -> ()", "f(int? a) -> ()") == "implementers: argument 'a' has type 'int?' now, was 'int'\n");
-    CHECK(breaks("f(int? a) -> ()", "f(int a) -> ()") == "callers: argument 'a' has type 'int' now, was 'int?'\n");
-    CHECK(breaks("f() -> int?", "f() -> int") == "implementers: return 1 has type 'int' now, was 'int?'\n");
-    CHECK(breaks("f() -> int", "f() -> int?") == "callers: return 1 has type 'int?' now, was 'int'\n");
+  TEST_CASE(
+      "a wider argument type breaks implementers, a narrower one callers, and returns the other "
+      "way round") {
+    CHECK(breaks("f(int a) -> ()", "f(int? a) -> ()") ==
+          "implementers: argument 'a' has type 'int?' now, was 'int'\n");
+    CHECK(breaks("f(int? a) -> ()", "f(int a) -> ()") ==
+          "callers: argument 'a' has type 'int' now, was 'int?'\n");
+    CHECK(breaks("f() -> int?", "f() -> int") ==
+          "implementers: return 1 has type 'int' now, was 'int?'\n");
+    CHECK(breaks("f() -> int", "f() -> int?") ==
+          "callers: return 1 has type 'int?' now, was 'int'\n");
     CHECK(breaks("f() -> ()", "f() -> int") ==
-          "callers: there are 1 returns now, were 0\nimplementers: there are 1 returns now, were 0\n");
-    CHECK(breaks("f() -> (int a, int b)", "f() -> (int, int b)") == "callers: return 1 has lost its name 'a'\n");
+          "callers: there are 1 returns now, were 0\nimplementers: there are 1 returns now, were "
+          "0\n");
+    CHECK(breaks("f() -> (int a, int b)", "f() -> (int, int b)") ==
+          "callers: return 1 has lost its name 'a'\n");
   }
 
   TEST_CASE("which type takes the place of which") {
     const auto widens = [](std::string_view from, std::string_view to) {
-      const std::string text = breaks("f(" + std::string(from) + " a) -> ()", "f(" + std::string(to) + " a) -> ()");
+      const std::string text =
+          breaks("f(" + std::string(from) + " a) -> ()", "f(" + std::string(to) + " a) -> ()");
       return text.find("callers") == std::string::npos;
     };
 
@@ -153,9 +176,11 @@ TEST_SUITE("core/schema_family") {
           "implementers: argument 'x' shares storage by no set now, was '(a)'\n"
           "callers: return 1 shares storage by no set now, was '(a)'\n"
           "implementers: return 1 shares storage by no set now, was '(a)'\n");
-    CHECK(breaks("f(Tensor(a) x, Tensor(b) y) -> Tensor(a)", "f(Tensor(a) x, Tensor(b) y) -> Tensor(b)") != "");
+    CHECK(breaks("f(Tensor(a) x, Tensor(b) y) -> Tensor(a)",
+                 "f(Tensor(a) x, Tensor(b) y) -> Tensor(b)") != "");
     CHECK(breaks("f() -> ()", "g() -> ()") ==
-          "callers: the schema is named 'g' now, was 'f'\nimplementers: the schema is named 'g' now, was 'f'\n");
+          "callers: the schema is named 'g' now, was 'f'\nimplementers: the schema is named 'g' "
+          "now, was 'f'\n");
   }
 }
 

@@ -32,7 +32,9 @@ std::string rules_of(const std::vector<SchemaIssue>& issues) {
   return text;
 }
 
-std::string row_text(const Row& row) { return std::string(row.rule) + '@' + std::to_string(row.column); }
+std::string row_text(const Row& row) {
+  return std::string(row.rule) + '@' + std::to_string(row.column);
+}
 
 Schema parsed(std::string_view text) {
   auto schema = parse_schema(text);
@@ -44,7 +46,8 @@ Schema parsed(std::string_view text) {
 TEST_SUITE("core/schema") {
   TEST_CASE("a schema is taken apart into names, arguments and returns") {
     const Schema schema = parsed(
-        "tenon::sum.dim_IntList(Tensor(a)[] self, int[1]? dim=None, *, bool keepdim=False, ScalarType? dtype=float) -> "
+        "tenon::sum.dim_IntList(Tensor(a)[] self, int[1]? dim=None, *, bool keepdim=False, "
+        "ScalarType? dtype=float) -> "
         "(Tensor(a|b -> *) values, Tensor?[] indices)");
 
     CHECK(schema.ns == "tenon");
@@ -74,10 +77,13 @@ TEST_SUITE("core/schema") {
              "f() -> ()",
              "f(*, int n) -> Tensor",
              "__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-             "_x9::g.O_1(Tensor?[] a, int?[2]? b, int[][] c, Tensor(a -> b|c) d) -> (Tensor, int[3]? n)",
+             "_x9::g.O_1(Tensor?[] a, int?[2]? b, int[][] c, Tensor(a -> b|c) d) -> (Tensor, "
+             "int[3]? n)",
              "f(Tensor(a!)? self, str s=\"a, b=c)\\\"\", str t='it\\'s') -> ()",
-             "f(float a=-1.5e-05, float b=.5, float c=1., float d=-inf, float e=nan, int[] g=[], int[] h=[-1,2]) -> ()",
-             "f(__torch__.torch.classes.a.B c, bool b=True, Generator? g=None, int r=Mean, MemoryFormat m) -> Scalar",
+             "f(float a=-1.5e-05, float b=.5, float c=1., float d=-inf, float e=nan, int[] g=[], "
+             "int[] h=[-1,2]) -> ()",
+             "f(__torch__.torch.classes.a.B c, bool b=True, Generator? g=None, int r=Mean, "
+             "MemoryFormat m) -> Scalar",
              "f(Tensor(a|b|c) self) -> Tensor(c)",
          }) {
       const SchemaVerdict verdict = check_schema(text);
@@ -141,14 +147,19 @@ TEST_SUITE("core/schema") {
   }
 
   TEST_CASE("a message says what was expected and what stands there") {
-    const auto message = [](std::string_view text) { return check_schema(text).errors.at(0).message; };
+    const auto message = [](std::string_view text) {
+      return check_schema(text).errors.at(0).message;
+    };
 
     CHECK(message("f(Tensor self)->Tensor") == "expected ' -> ' and the returns, found '->Tensor'");
-    CHECK(message("f(int64_t d) -> ()") == "expected a type, found 'int64_t'; use 'SymInt' or 'int'");
+    CHECK(message("f(int64_t d) -> ()") ==
+          "expected a type, found 'int64_t'; use 'SymInt' or 'int'");
     CHECK(message("f(double d) -> ()") == "expected a type, found 'double'; use 'float'");
-    CHECK(message("f(tensor d) -> ()") == "expected a type, found 'tensor'; did you mean 'Tensor'?");
+    CHECK(message("f(tensor d) -> ()") ==
+          "expected a type, found 'tensor'; did you mean 'Tensor'?");
     CHECK(message("f(int x") == "expected ', ' and another argument, or ')', found the end");
-    CHECK(message(std::string_view("f\x01\xff\0", 4)) == "expected '(' and the arguments, found '\\x01\\xff\\x00'");
+    CHECK(message(std::string_view("f\x01\xff\0", 4)) ==
+          "expected '(' and the arguments, found '\\x01\\xff\\x00'");
   }
 
   TEST_CASE("each validity rule of torchgen is reported by its name and column") {
@@ -168,7 +179,8 @@ TEST_SUITE("core/schema") {
              {"f(Tensor(a!) x, Tensor self) -> ()", "MUTABLE_BEFORE_SELF", 3},
              {"f(Tensor(a!) self) -> (Tensor, Tensor(a!))", "MIXED_RETURNS", 32},
              {"f() -> Tensor(a!)", "MUTABLE_RETURN_UNBOUND", 8},
-             {"f.out(*, ScalarType dtype, Layout? layout, Device device, bool? pin_memory, Tensor(a!) o) -> Tensor(a!)",
+             {"f.out(*, ScalarType dtype, Layout? layout, Device device, bool? pin_memory, "
+              "Tensor(a!) o) -> Tensor(a!)",
               "TENSOR_OPTIONS_NOT_FUNCTIONAL",
               10},
              {"ns::f_out() -> ()", "NAME_OUT_SUFFIX", 5},
@@ -180,16 +192,19 @@ TEST_SUITE("core/schema") {
       const SchemaVerdict verdict = check_schema(row.text);
       REQUIRE_FALSE(verdict.is_valid());
       // Some texts break a second rule on the way; the named one must be there.
-      CHECK((" " + rules_of(verdict.errors) + " ").find(" " + row_text(row) + " ") != std::string::npos);
+      CHECK((" " + rules_of(verdict.errors) + " ").find(" " + row_text(row) + " ") !=
+            std::string::npos);
       CHECK(verdict.schema.has_value());
     }
   }
 
   TEST_CASE("a run of dtype, layout, device, pin_memory in another form is no TensorOptions") {
-    CHECK(check_schema("f.out(*, ScalarType dtype, Layout layout, Device device, bool[] pin_memory, Tensor(a!) o) -> "
+    CHECK(check_schema("f.out(*, ScalarType dtype, Layout layout, Device device, bool[] "
+                       "pin_memory, Tensor(a!) o) -> "
                        "Tensor(a!)")
               .is_valid());
-    CHECK(check_schema("f.out(ScalarType dtype, Layout layout, Device device, bool pin_memory, *, Tensor(a!) o) -> "
+    CHECK(check_schema("f.out(ScalarType dtype, Layout layout, Device device, bool pin_memory, *, "
+                       "Tensor(a!) o) -> "
                        "Tensor(a!)")
               .is_valid());
   }
@@ -207,8 +222,10 @@ TEST_SUITE("core/schema") {
     CHECK(parsed("f_(Tensor(a!) self, Tensor(b!) x) -> Tensor(a!)").kind() == SchemaKind::kInplace);
     CHECK(parsed("__ior__(Tensor(a!) self) -> Tensor(a!)").kind() == SchemaKind::kInplace);
     CHECK(parsed("__or__(Tensor self) -> Tensor").kind() == SchemaKind::kFunctional);
-    CHECK(parsed("f.out(Tensor(b!) self, *, Tensor(a!) o) -> Tensor(a!)").kind() == SchemaKind::kOut);
-    CHECK(parsed("f.out(*, Tensor(a!) o, Tensor(b!) _scratch_o) -> Tensor(a!)").kind() == SchemaKind::kScratch);
+    CHECK(parsed("f.out(Tensor(b!) self, *, Tensor(a!) o) -> Tensor(a!)").kind() ==
+          SchemaKind::kOut);
+    CHECK(parsed("f.out(*, Tensor(a!) o, Tensor(b!) _scratch_o) -> Tensor(a!)").kind() ==
+          SchemaKind::kScratch);
     CHECK(parsed("f(Tensor(a!) x) -> Tensor").kind() == SchemaKind::kMutable);
     CHECK(name_of(SchemaKind::kScratch) == "scratch");
   }
@@ -220,7 +237,9 @@ TEST_SUITE("core/schema") {
              {"f(int n=1, int m) -> Tensor", "DEFAULT_ORDER", 12},
              {"f(Tensor self) -> Tensor(a)", "ALIAS_UNBOUND", 19},
              {"f.out(*, Tensor(a!) out=None) -> Tensor(a!)", "OUT_DEFAULT", 10},
-             {"f.out(*, Tensor(a!) x, Tensor(a!) y) -> (Tensor(a!), Tensor(a!))", "SHARED_WRITTEN_SET", 24},
+             {"f.out(*, Tensor(a!) x, Tensor(a!) y) -> (Tensor(a!), Tensor(a!))",
+              "SHARED_WRITTEN_SET",
+              24},
              {"f.out(Tensor self, Tensor(a!) out) -> ()", "OVERLOAD_OUT", 3},
              {"n::f.my_out(Tensor self) -> ()", "OVERLOAD_OUT", 6},
              {"f(int?[]?? n) -> Tensor", "DOUBLE_OPTIONAL", 3},
@@ -281,7 +300,8 @@ TEST_SUITE("core/schema") {
       CHECK(check_schema(text).is_valid());
     }
     // Refused by both, with the word to use.
-    CHECK(check_schema("f(double x) -> ()").errors.at(0).message.find("use 'float'") != std::string::npos);
+    CHECK(check_schema("f(double x) -> ()").errors.at(0).message.find("use 'float'") !=
+          std::string::npos);
     // The JIT prints this default as `1`.
     CHECK(print(parsed("f(int[2] k=[1,1]) -> ()")) == "f(int[2] k=[1,1]) -> ()");
   }
@@ -292,12 +312,13 @@ TEST_SUITE("core/schema") {
     REQUIRE_FALSE(result.has_value());
     CHECK(result.error().code() == tenon::ErrorCode::kManifestInvalid);
     CHECK(result.error().message().find("operator schema, column 4: ") == 0);
-    CHECK(result.error().fields() ==
-          std::vector<std::pair<std::string, std::string>>{{"column", "4"}, {"rule", "INPLACE_SELF"}});
+    CHECK(result.error().fields() == std::vector<std::pair<std::string, std::string>>{
+                                         {"column", "4"}, {"rule", "INPLACE_SELF"}});
   }
 
   TEST_CASE("texts beyond the limit are refused, and long ones below it end in time") {
-    CHECK(rules_of(check_schema(std::string(tenon::kMaxSchemaBytes + 1, 'f')).errors) == "LENGTH@1");
+    CHECK(rules_of(check_schema(std::string(tenon::kMaxSchemaBytes + 1, 'f')).errors) ==
+          "LENGTH@1");
 
     std::string written = "f(Tensor(a!) x";
     std::string returned = ") -> (Tensor(b!)";
@@ -317,7 +338,8 @@ TEST_SUITE("core/schema") {
 
   TEST_CASE("a file is judged line by line in a form that tools can split") {
     const auto report = tenon::check_schema_lines(
-        "f(Tensor self) -> Tensor\n\n  - func: f_(Tensor(a!) self) -> Tensor(a!)\r\n   \nf(x\nfunc: f(tensor x) -> ()\n"
+        "f(Tensor self) -> Tensor\n\n  - func: f_(Tensor(a!) self) -> Tensor(a!)\r\n   "
+        "\nf(x\nfunc: f(tensor x) -> ()\n"
         " f() -> ()\nf(Tensor(a!) self) -> Tensor",
         false);
 
@@ -330,7 +352,8 @@ TEST_SUITE("core/schema") {
           "ok\tfunctional\tf(Tensor(a!) self) -> Tensor\n");
     CHECK(report.ok_count == 3);
     CHECK(report.error_count == 3);
-    CHECK(tenon::check_schema_lines("f(Tensor(a!) self) -> Tensor", true).text.starts_with("error\t3\tWRITES_UNSAID\t"));
+    CHECK(tenon::check_schema_lines("f(Tensor(a!) self) -> Tensor", true)
+              .text.starts_with("error\t3\tWRITES_UNSAID\t"));
     CHECK(tenon::check_schema_lines("", true).text.empty());
   }
 }

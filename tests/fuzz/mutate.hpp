@@ -12,11 +12,13 @@
 
 namespace tenon::fuzz {
 
-/// Makes a text out of others by one to eight edits: bytes changed, spans deleted, doubled, or moved, pieces of another text
-/// or words of `dictionary` inserted.
+/// Makes a text out of others by one to eight edits: bytes changed, spans deleted, doubled, or
+/// moved, pieces of another text or words of `dictionary` inserted.
 class Mutator {
  public:
-  Mutator(std::uint64_t seed, std::vector<std::string> texts, std::span<const std::string_view> dictionary)
+  Mutator(std::uint64_t seed,
+          std::vector<std::string> texts,
+          std::span<const std::string_view> dictionary)
       : state_(seed), texts_(std::move(texts)), dictionary_(dictionary) {}
 
   [[nodiscard]] std::string next() {

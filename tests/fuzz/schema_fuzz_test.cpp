@@ -19,9 +19,38 @@ using tenon::fuzz::broken_schema_property;
 using tenon::fuzz::Mutator;
 
 constexpr std::array<std::string_view, 32> kWords{
-    "(a!)", "(a)", "(a -> *)", "[]", "[2]", "?", "*, ", ", ", " -> ", "()", "Tensor", "Tensor(b!) ", "int", "SymInt",
-    "=None", "=[1,2]", "='x'", "=1e-05", "=-inf", "::", ".", ".out", "_", "__iadd__", "_out", "functional", "self",
-    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None", std::string_view("\0", 1), "\n", "\xff", "("};
+    "(a!)",
+    "(a)",
+    "(a -> *)",
+    "[]",
+    "[2]",
+    "?",
+    "*, ",
+    ", ",
+    " -> ",
+    "()",
+    "Tensor",
+    "Tensor(b!) ",
+    "int",
+    "SymInt",
+    "=None",
+    "=[1,2]",
+    "='x'",
+    "=1e-05",
+    "=-inf",
+    "::",
+    ".",
+    ".out",
+    "_",
+    "__iadd__",
+    "_out",
+    "functional",
+    "self",
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None",
+    std::string_view("\0", 1),
+    "\n",
+    "\xff",
+    "("};
 
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
@@ -59,9 +88,12 @@ TEST_SUITE("fuzz/schema") {
     }
   }
 
-  TEST_CASE("50,000 mutated schemas keep the properties of the schema parser") { try_mutations(1, 50'000); }
+  TEST_CASE("50,000 mutated schemas keep the properties of the schema parser") {
+    try_mutations(1, 50'000);
+  }
 
-  TEST_CASE("a million mutated schemas keep the properties of the schema parser" * doctest::skip()) {
+  TEST_CASE("a million mutated schemas keep the properties of the schema parser" *
+            doctest::skip()) {
     try_mutations(2, 1'000'000);
   }
 }
