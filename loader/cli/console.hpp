@@ -1,0 +1,49 @@
+// Where the command writes: data to one sink, everything else to another.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenon::cli {
+
+/// How text is laid out and coloured.
+struct Style {
+  int width = 80;       ///< columns that a line should fit
+  bool colour = false;  ///< escapes are allowed
+};
+
+enum class Ink : unsigned char { kPlain, kBold, kDim, kGood, kBad, kWarn };
+/// The text with its escapes, or as it is where the style has no colour.
+[[nodiscard]] std::string inked(std::string_view text, Ink ink, const Style& style);
+
+/// Output of one run of the command.
+class Console {
+ public:
+  using Sink = std::function<void(std::string_view)>;
+  Console(Sink out, Sink err, Style out_style, Style err_style, bool shows_progress)
+      : out_(std::move(out)),
+        err_(std::move(err)),
+        out_style_(out_style),
+        err_style_(err_style),
+        shows_progress_(shows_progress) {}
+  /// stdout and stderr: 80 columns and no colour where they are no terminal; no colour where
+  /// NO_COLOR is set or the terminal is dumb.
+  static Console standard();
+
+  void out(std::string_view text) { out_(text); }
+  void err(std::string_view text) { err_(text); }
+  [[nodiscard]] const Style& out_style() const { return out_style_; }
+  [[nodiscard]] const Style& err_style() const { return err_style_; }
+  [[nodiscard]] bool shows_progress() const { return shows_progress_; }
+
+ private:
+  Sink out_;
+  Sink err_;
+  Style out_style_;
+  Style err_style_;
+  bool shows_progress_;
+};
+
+}  // namespace tenon::cli

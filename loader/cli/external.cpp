@@ -1,0 +1,76 @@
+// Starts the programs behind external commands.
+#include "external.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace tenon::cli {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr std::array<ExternalCommand, 2> kExternal{{
+    {"conform", "tenon-conform", "check that the kernels of plugins keep their contracts"},
+    {"bench", "tenon-bench", "time the manifest's workloads on each target"},
+}};
+
+std::filesystem::path folder_of_this_program() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+int start(const std::string& program, std::vector<char*>& arguments, bool search, pid_t& child) {
+  return search ? posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ)
+                : posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+}
+
+}  // namespace
+
+std::span<const ExternalCommand> external_commands() { return kExternal; }
+
+bool is_external(std::string_view word) {
+  return std::any_of(kExternal.begin(), kExternal.end(), [&](const auto& command) {
+    return command.name == word;
+  });
+}
+
+Result<int> run_external(std::span<const std::string> words) {
+  const auto* const command =
+      std::find_if(kExternal.begin(), kExternal.end(), [&](const auto& candidate) {
+        return candidate.name == words.front();
+      });
+  std::vector<std::string> texts(words.begin(), words.end());
+  texts.front() = std::string(command->program);
+  std::vector<char*> arguments;
+  for (std::string& text : texts) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+
+  pid_t child = 0;
+  const std::string beside = (folder_of_this_program() / command->program).string();
+  int status = start(beside, arguments, false, child);
+  if (status == ENOENT) status = start(texts.front(), arguments, true, child);
+  if (status != 0) {
+    return fail(Error(ErrorCode::kInternal,
+                      fmt::format("cannot start {}: {}", command->program, std::strerror(status)))
+                    .with_hint(fmt::format(
+                        "it was looked for as {} and in PATH; install it beside tenon", beside)));
+  }
+  int ended = 0;
+  while (waitpid(child, &ended, 0) < 0) {
+    if (errno == EINTR) continue;
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot wait for {}: {}", command->program, std::strerror(errno)));
+  }
+  return WIFSIGNALED(ended) ? kSignalBase + WTERMSIG(ended) : WEXITSTATUS(ended);
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,16 @@
+// JSON documents as text. Only the files that build documents include the JSON library.
+#pragma once
+
+#include <string>
+
+#include "tenon/core/error.hpp"
+
+namespace tenon::cli {
+
+/// Version of every document: {"schema": 1, ...}. Fields are only added.
+inline constexpr int kJsonSchema = 1;
+
+/// {schema, error: {code, text, where, hint}}
+[[nodiscard]] std::string error_json(const Error& error);
+
+}  // namespace tenon::cli
