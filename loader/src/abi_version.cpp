@@ -1,0 +1,179 @@
+#include "tenon/loader/abi_version.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+namespace tenon::loader {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes the next number off the front, as its digits without leading zeros; empty for 0 or none.
+std::string_view take_number(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
+
+std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return a.size() <=> b.size();
+  return a.compare(b) <=> 0;
+}
+
+/// Text with numbers in it: runs of digits compare as numbers, everything else bytewise.
+std::strong_ordering compare_mixed(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view number_of_a = take_number(a);
+      const std::string_view number_of_b = take_number(b);
+      if (auto order = compare_numbers(number_of_a, number_of_b); order != 0) return order;
+      continue;
+    }
+    if (a.front() != b.front()) {
+      return static_cast<unsigned char>(a.front()) <=> static_cast<unsigned char>(b.front());
+    }
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.size() <=> b.size();
+}
+
+/// The minors that a host of this version takes, for messages.
+std::string accepted_by(const HostAbi& host) {
+  if (host.major == 0) return fmt::format("exactly 0.{}", host.minor);
+  return fmt::format("{}.x plugins that need at most {}.{}", host.major, host.major, host.minor);
+}
+
+}  // namespace
+
+std::optional<std::string> abi_refusal(const HostAbi& host, const PluginAbi& plugin) {
+  if (plugin.major != host.major) {
+    return fmt::format(
+        "the plugin speaks ABI {}.{}, this host {}.{} and accepts {}; rebuild the plugin with this "
+        "release's headers, or use a release of Tenon with ABI {}",
+        plugin.major, plugin.minor, host.major, host.minor, accepted_by(host), plugin.major);
+  }
+  if (host.major == 0) {
+    if (plugin.minor == host.minor && plugin.min_host_minor <= host.minor) return std::nullopt;
+    return fmt::format(
+        "the plugin needs ABI 0.{}, this host has 0.{} and accepts {} (before 1.0 the minors must "
+        "be equal); rebuild the plugin with this release's headers",
+        plugin.minor, host.minor, accepted_by(host));
+  }
+  if (plugin.min_host_minor <= host.minor) return std::nullopt;
+  return fmt::format(
+      "the plugin needs >= {0}.{1} (built with {0}.{2}), the host has {0}.{3} and accepts {4}; use a "
+      "newer release of Tenon, or build the plugin with TENON_TARGET_MINOR={3}",
+      plugin.major, plugin.min_host_minor, plugin.minor, host.minor, accepted_by(host));
+}
+
+std::uint32_t effective_minor(const HostAbi& host, const PluginAbi& plugin) {
+  return std::min(host.minor, plugin.minor);
+}
+
+std::strong_ordering compare_versions(std::string_view a, std::string_view b) {
+  while (true) {
+    const std::string_view number_of_a = take_number(a);
+    const std::string_view number_of_b = take_number(b);
+    if (auto order = compare_numbers(number_of_a, number_of_b); order != 0) return order;
+    const bool more_of_a = a.size() > 1 && a.front() == '.' && is_digit(a[1]);
+    const bool more_of_b = b.size() > 1 && b.front() == '.' && is_digit(b[1]);
+    if (!more_of_a && !more_of_b) break;
+    if (more_of_a) a.remove_prefix(1);
+    if (more_of_b) b.remove_prefix(1);
+    // The shorter one goes on with zeros: its suffix, if any, must not be read as a number.
+    if (!more_of_a || !more_of_b) {
+      std::string_view& longer = more_of_a ? a : b;
+      while (true) {
+        if (!take_number(longer).empty()) {
+          return more_of_a ? std::strong_ordering::greater : std::strong_ordering::less;
+        }
+        if (longer.size() < 2 || longer.front() != '.' || !is_digit(longer[1])) break;
+        longer.remove_prefix(1);
+      }
+      break;
+    }
+  }
+  const auto build_off = [](std::string_view text) { return text.substr(0, text.find('+')); };
+  a = build_off(a);
+  b = build_off(b);
+  const bool early_a = !a.empty() && a.front() == '-';
+  const bool early_b = !b.empty() && b.front() == '-';
+  if (early_a != early_b) {
+    return early_a ? std::strong_ordering::less : std::strong_ordering::greater;
+  }
+  return compare_mixed(a, b);
+}
+
+bool is_plugin_id(std::string_view id) {
+  if (id.empty() || id.size() > 64 || id.front() < 'a' || id.front() > 'z') return false;
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-';
+  });
+}
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    const unsigned lead = byte(i);
+    if (lead == 0) return false;
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    std::size_t more = 0;
+    unsigned low = 0x80;  // bounds of the second byte shut out overlong forms and surrogates
+    unsigned high = 0xBF;
+    if (lead >= 0xC2 && lead <= 0xDF) {
+      more = 1;
+    } else if (lead >= 0xE0 && lead <= 0xEF) {
+      more = 2;
+      if (lead == 0xE0) low = 0xA0;
+      if (lead == 0xED) high = 0x9F;
+    } else if (lead >= 0xF0 && lead <= 0xF4) {
+      more = 3;
+      if (lead == 0xF0) low = 0x90;
+      if (lead == 0xF4) high = 0x8F;
+    } else {
+      return false;
+    }
+    if (text.size() - i <= more) return false;
+    if (byte(i + 1) < low || byte(i + 1) > high) return false;
+    for (std::size_t k = 2; k <= more; ++k) {
+      if (byte(i + k) < 0x80 || byte(i + k) > 0xBF) return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+bool glob_matches(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0;
+  std::size_t n = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace tenon::loader
