@@ -56,20 +56,32 @@ std::optional<std::string> abi_refusal(const HostAbi& host, const PluginAbi& plu
     return fmt::format(
         "the plugin speaks ABI {}.{}, this host {}.{} and accepts {}; rebuild the plugin with this "
         "release's headers, or use a release of Tenon with ABI {}",
-        plugin.major, plugin.minor, host.major, host.minor, accepted_by(host), plugin.major);
+        plugin.major,
+        plugin.minor,
+        host.major,
+        host.minor,
+        accepted_by(host),
+        plugin.major);
   }
   if (host.major == 0) {
     if (plugin.minor == host.minor && plugin.min_host_minor <= host.minor) return std::nullopt;
     return fmt::format(
         "the plugin needs ABI 0.{}, this host has 0.{} and accepts {} (before 1.0 the minors must "
         "be equal); rebuild the plugin with this release's headers",
-        plugin.minor, host.minor, accepted_by(host));
+        plugin.minor,
+        host.minor,
+        accepted_by(host));
   }
   if (plugin.min_host_minor <= host.minor) return std::nullopt;
   return fmt::format(
-      "the plugin needs >= {0}.{1} (built with {0}.{2}), the host has {0}.{3} and accepts {4}; use a "
+      "the plugin needs >= {0}.{1} (built with {0}.{2}), the host has {0}.{3} and accepts {4}; use "
+      "a "
       "newer release of Tenon, or build the plugin with TENON_TARGET_MINOR={3}",
-      plugin.major, plugin.min_host_minor, plugin.minor, host.minor, accepted_by(host));
+      plugin.major,
+      plugin.min_host_minor,
+      plugin.minor,
+      host.minor,
+      accepted_by(host));
 }
 
 std::uint32_t effective_minor(const HostAbi& host, const PluginAbi& plugin) {

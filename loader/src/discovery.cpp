@@ -96,7 +96,8 @@ void Finder::visit(const NamedPath& place) {
   const fs::path canonical = found ? fs::canonical(absolute, error) : absolute.lexically_normal();
   std::string path = error ? absolute.string() : canonical.string();
   if (path.size() > 1 && path.back() == '/') path.pop_back();
-  const bool seen = std::any_of(result_.searched.begin(), result_.searched.end(),
+  const bool seen = std::any_of(result_.searched.begin(),
+                                result_.searched.end(),
                                 [&](const SearchPlace& p) { return p.path == path; });
   if (seen) return;
   result_.searched.push_back({path, place.from, found});
@@ -121,8 +122,10 @@ void Finder::visit_folder(const std::string& folder, const std::string& from) {
     if (name.size() > kSuffix.size() && name.ends_with(kSuffix)) names.push_back(std::move(name));
   }
   if (error) {
-    result_.log.push_back({TENON_LOG_WARN, fmt::format("folder '{}' (named by {}) cannot be read: {}",
-                                                       folder, from, error.message())});
+    result_.log.push_back(
+        {TENON_LOG_WARN,
+         fmt::format(
+             "folder '{}' (named by {}) cannot be read: {}", folder, from, error.message())});
   }
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) visit_file(folder + "/" + name, from, folder);
@@ -137,9 +140,10 @@ void Finder::visit_file(const std::string& path,
   file.record.path = error ? path : canonical.string();
   file.record.from = from;
   file.place = result_.searched.size() - 1;
-  const bool seen = std::any_of(
-      result_.files.begin(), result_.files.end(),
-      [&](const FoundFile& other) { return other.record.path == file.record.path; });
+  const bool seen =
+      std::any_of(result_.files.begin(), result_.files.end(), [&](const FoundFile& other) {
+        return other.record.path == file.record.path;
+      });
   if (seen) return;
   if (auto ok = read(file, folder); !ok) {
     reject(file, std::move(ok).error());
@@ -174,7 +178,9 @@ FileResult<void> Finder::read(FoundFile& file, const std::string& folder) {
     return at_found(TENON_INVALID_ARGUMENT,
                     fmt::format("not a shared object: it is {}", file_type_name(facts.st_mode)));
   }
-  file.identity = {facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
+  file.identity = {facts.st_dev,
+                   facts.st_ino,
+                   static_cast<std::uint64_t>(facts.st_size),
                    std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec};
   auto elf = read_elf(file.descriptor.get());
   if (!elf) return tl::unexpected(std::move(elf).error());
@@ -212,7 +218,8 @@ void Finder::reject(FoundFile& file, PluginFault fault) {
 
 void Finder::drop_disabled() {
   const auto match = [](const std::optional<PatternList>& list, const std::string& id) {
-    return list ? std::find_if(list->patterns.begin(), list->patterns.end(),
+    return list ? std::find_if(list->patterns.begin(),
+                               list->patterns.end(),
                                [&](const std::string& p) { return glob_matches(p, id); })
                 : std::vector<std::string>::const_iterator();
   };
@@ -230,7 +237,8 @@ void Finder::drop_disabled() {
     if (enable_ && match(enable_, id) == enable_->patterns.end()) {
       file.load = false;
       file.record.state = PluginState::kDisabled;
-      file.record.reason = fmt::format("not among those that {} enables ({})", enable_->from,
+      file.record.reason = fmt::format("not among those that {} enables ({})",
+                                       enable_->from,
                                        fmt::join(enable_->patterns, ", "));
     }
   }
@@ -240,9 +248,13 @@ void Finder::shadow(FoundFile& file, const FoundFile& by, std::string_view why) 
   file.load = false;
   file.record.state = PluginState::kShadowed;
   file.record.code = TENON_ALREADY_EXISTS;
-  file.record.reason =
-      fmt::format("{} {} at '{}' is superseded by {} at '{}': {}", file.record.id,
-                  file.record.version, file.record.path, by.record.version, by.record.path, why);
+  file.record.reason = fmt::format("{} {} at '{}' is superseded by {} at '{}': {}",
+                                   file.record.id,
+                                   file.record.version,
+                                   file.record.path,
+                                   by.record.version,
+                                   by.record.path,
+                                   why);
 }
 
 void Finder::drop_shadowed() {
@@ -261,10 +273,11 @@ void Finder::drop_shadowed() {
     if (!file.load) continue;
     const FoundFile& best = *chosen[file.record.id];
     if (&best == &file) continue;
-    const bool same_file = best.identity.device == file.identity.device &&
-                           best.identity.inode == file.identity.inode;
+    const bool same_file =
+        best.identity.device == file.identity.device && best.identity.inode == file.identity.inode;
     const bool same_build = !file.elf.build_id.empty() && best.elf.build_id == file.elf.build_id;
-    shadow(file, best,
+    shadow(file,
+           best,
            same_file                  ? "the same file under another name"
            : same_build               ? "a copy of the same build"
            : best.place != file.place ? "its place comes first in the search path"

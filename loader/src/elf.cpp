@@ -44,12 +44,18 @@ tl::unexpected<PluginFault> refuse(tenon_status code, std::string text) {
 
 std::string machine_name(std::uint16_t machine) {
   switch (machine) {
-    case 3: return "x86 (3)";
-    case 40: return "ARM (40)";
-    case 62: return "x86-64 (62)";
-    case 183: return "AArch64 (183)";
-    case 243: return "RISC-V (243)";
-    default: return fmt::format("number {}", machine);
+    case 3:
+      return "x86 (3)";
+    case 40:
+      return "ARM (40)";
+    case 62:
+      return "x86-64 (62)";
+    case 183:
+      return "AArch64 (183)";
+    case 243:
+      return "RISC-V (243)";
+    default:
+      return fmt::format("number {}", machine);
   }
 }
 
@@ -157,7 +163,8 @@ FileResult<void> Reader::read_header() {
   if (!source_.read(0, header, kHeaderBytes)) {
     return refuse(TENON_INVALID_ARGUMENT,
                   fmt::format("truncated ELF file: {} bytes, an ELF header has {}",
-                              source_.size_bytes(), kHeaderBytes));
+                              source_.size_bytes(),
+                              kHeaderBytes));
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(header);
   if (header[4] != 2) {
@@ -172,12 +179,14 @@ FileResult<void> Reader::read_header() {
   const auto machine = load<std::uint16_t>(bytes + 18);
   if (machine != kHostMachine) {
     return refuse(TENON_INCOMPATIBLE,
-                  fmt::format("built for machine {}, this host is {}", machine_name(machine),
+                  fmt::format("built for machine {}, this host is {}",
+                              machine_name(machine),
                               machine_name(kHostMachine)));
   }
   if (type != 3) {
-    return refuse(TENON_INVALID_ARGUMENT,
-                  fmt::format("not a shared object: an ELF file of type {}, wanted 3 (ET_DYN)", type));
+    return refuse(
+        TENON_INVALID_ARGUMENT,
+        fmt::format("not a shared object: an ELF file of type {}, wanted 3 (ET_DYN)", type));
   }
   const auto table = load<std::uint64_t>(bytes + 32);
   const auto entry_bytes = load<std::uint16_t>(bytes + 54);
@@ -187,7 +196,10 @@ FileResult<void> Reader::read_header() {
     return refuse(TENON_INVALID_ARGUMENT,
                   fmt::format("truncated or malformed ELF file: {} program headers of {} bytes at "
                               "offset {} do not fit its {} bytes",
-                              count, entry_bytes, table, source_.size_bytes()));
+                              count,
+                              entry_bytes,
+                              table,
+                              source_.size_bytes()));
   }
   std::vector<std::byte> raw(count * kProgramHeaderBytes);
   if (!source_.read(table, raw.data(), raw.size())) {
@@ -195,15 +207,19 @@ FileResult<void> Reader::read_header() {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::byte* at = raw.data() + i * kProgramHeaderBytes;
-    Segment segment{load<std::uint32_t>(at), load<std::uint64_t>(at + 8),
-                    load<std::uint64_t>(at + 16), load<std::uint64_t>(at + 32),
+    Segment segment{load<std::uint32_t>(at),
+                    load<std::uint64_t>(at + 8),
+                    load<std::uint64_t>(at + 16),
+                    load<std::uint64_t>(at + 32),
                     load<std::uint64_t>(at + 48)};
     const bool used =
         segment.type == kPtLoad || segment.type == kPtNote || segment.type == kPtDynamic;
     if (used && !source_.holds(segment.offset, segment.file_bytes)) {
       return refuse(TENON_INVALID_ARGUMENT,
-                    fmt::format("truncated ELF file: segment {} ends at byte {} of {}", i,
-                                segment.offset + segment.file_bytes, source_.size_bytes()));
+                    fmt::format("truncated ELF file: segment {} ends at byte {} of {}",
+                                i,
+                                segment.offset + segment.file_bytes,
+                                source_.size_bytes()));
     }
     segments_.push_back(segment);
   }
@@ -214,7 +230,8 @@ FileResult<void> Reader::read_notes(const Segment& segment) {
   if (segment.file_bytes > kMaxNoteSegmentBytes) {
     return refuse(TENON_INVALID_ARGUMENT,
                   fmt::format("malformed ELF file: {} bytes of notes, at most {} are read",
-                              segment.file_bytes, kMaxNoteSegmentBytes));
+                              segment.file_bytes,
+                              kMaxNoteSegmentBytes));
   }
   std::vector<std::byte> raw(segment.file_bytes);
   if (!source_.read(segment.offset, raw.data(), raw.size())) {
@@ -228,19 +245,25 @@ FileResult<void> Reader::read_notes(const Segment& segment) {
     const std::uint64_t descriptor_bytes = load<std::uint32_t>(raw.data() + at + 4);
     const auto type = load<std::uint32_t>(raw.data() + at + 8);
     const std::uint64_t owner_at = at + kNoteHeaderBytes;
-    // The header counts towards alignment only in notes of 8, where it is followed by the owner's pad.
+    // The header counts towards alignment only in notes of 8, where it is followed by the owner's
+    // pad.
     const std::uint64_t descriptor_at = at + padded(kNoteHeaderBytes + owner_bytes);
     if (owner_bytes > raw.size() - owner_at || descriptor_at > raw.size() ||
         descriptor_bytes > raw.size() - descriptor_at) {
-      return refuse(TENON_INVALID_ARGUMENT,
-                    fmt::format("malformed ELF note: {} + {} bytes at {} leave the segment's {} bytes",
-                                owner_bytes, descriptor_bytes, at, raw.size()));
+      return refuse(
+          TENON_INVALID_ARGUMENT,
+          fmt::format("malformed ELF note: {} + {} bytes at {} leave the segment's {} bytes",
+                      owner_bytes,
+                      descriptor_bytes,
+                      at,
+                      raw.size()));
     }
     const std::string_view owner(reinterpret_cast<const char*>(raw.data() + owner_at), owner_bytes);
     const std::span descriptor(raw.data() + descriptor_at, descriptor_bytes);
     if (owner == std::string_view("GNU\0", 4) && type == kGnuBuildId && descriptor_bytes <= 64) {
       file_.build_id.clear();
-      for (std::byte b : descriptor) file_.build_id += fmt::format("{:02x}", static_cast<unsigned>(b));
+      for (std::byte b : descriptor)
+        file_.build_id += fmt::format("{:02x}", static_cast<unsigned>(b));
     } else if (owner == std::string_view("TENON\0", 6) && type == 1) {
       if (auto ok = read_plugin_note(descriptor); !ok) return ok;
     }
@@ -256,7 +279,8 @@ FileResult<void> Reader::read_plugin_note(std::span<const std::byte> descriptor)
   }
   if (descriptor.size() < kNoteFixedBytes) {
     return refuse(TENON_INVALID_ARGUMENT,
-                  fmt::format("malformed TENON note: {} bytes, it has at least {}", descriptor.size(),
+                  fmt::format("malformed TENON note: {} bytes, it has at least {}",
+                              descriptor.size(),
                               kNoteFixedBytes));
   }
   const auto word = [&](std::size_t i) { return load<std::uint32_t>(descriptor.data() + 4 * i); };
@@ -276,10 +300,14 @@ FileResult<void> Reader::read_plugin_note(std::span<const std::byte> descriptor)
     const std::uint64_t size = word(7 + i);
     if (size == 0 || size > kMaxNameBytes || size > descriptor.size() - at ||
         descriptor[at + size - 1] != std::byte{0}) {
-      return refuse(TENON_INVALID_ARGUMENT,
-                    fmt::format("malformed TENON note: text {} of {} bytes at {} does not end with a "
-                                "zero byte inside its {} bytes",
-                                i, size, at, descriptor.size()));
+      return refuse(
+          TENON_INVALID_ARGUMENT,
+          fmt::format("malformed TENON note: text {} of {} bytes at {} does not end with a "
+                      "zero byte inside its {} bytes",
+                      i,
+                      size,
+                      at,
+                      descriptor.size()));
     }
     texts[i].assign(reinterpret_cast<const char*>(descriptor.data() + at), size - 1);
     if (!is_utf8(texts[i])) {
@@ -327,9 +355,10 @@ std::optional<std::string> Reader::name_at(std::uint64_t index) const {
 }
 
 FileResult<void> Reader::read_dynamic() {
-  const auto segment = std::find_if(segments_.begin(), segments_.end(),
-                                    [](const Segment& s) { return s.type == kPtDynamic; });
-  if (segment == segments_.end()) return {};  // a static executable, or a stripped oddity: no symbols
+  const auto segment = std::find_if(
+      segments_.begin(), segments_.end(), [](const Segment& s) { return s.type == kPtDynamic; });
+  if (segment == segments_.end())
+    return {};  // a static executable, or a stripped oddity: no symbols
   std::uint64_t gnu_hash = 0;
   std::uint64_t sysv_hash = 0;
   std::optional<std::uint64_t> soname;
@@ -385,7 +414,8 @@ bool Reader::find_by_gnu_hash(std::uint64_t table, std::string_view name) const 
   for (char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
   const std::uint64_t buckets = table + 16 + std::uint64_t{*bloom_words} * 8;
   const std::uint64_t chain = buckets + std::uint64_t{*bucket_count} * 4;
-  const auto bucket = source_.word<std::uint32_t>(buckets + std::uint64_t{hash % *bucket_count} * 4);
+  const auto bucket =
+      source_.word<std::uint32_t>(buckets + std::uint64_t{hash % *bucket_count} * 4);
   if (!bucket || *bucket < *first_symbol) return false;
   for (std::uint64_t step = 0; step < kMaxChainSteps; ++step) {
     const std::uint64_t symbol = *bucket + step;
@@ -412,8 +442,7 @@ bool Reader::find_by_sysv_hash(std::uint64_t table, std::string_view name) const
   for (std::uint64_t step = 0; step < kMaxChainSteps; ++step) {
     if (!symbol || *symbol == 0 || *symbol >= *chain_count) return false;
     if (defines(*symbol, name)) return true;
-    symbol = source_.word<std::uint32_t>(table + 8 +
-                                         (std::uint64_t{*bucket_count} + *symbol) * 4);
+    symbol = source_.word<std::uint32_t>(table + 8 + (std::uint64_t{*bucket_count} + *symbol) * 4);
   }
   return false;
 }
@@ -428,7 +457,8 @@ FileResult<ElfFile> parse_elf(std::span<const std::byte> bytes) {
 FileResult<ElfFile> read_elf(int descriptor) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) {
-    return tl::unexpected(PluginFault{PluginStage::kFound, TENON_IO,
+    return tl::unexpected(PluginFault{PluginStage::kFound,
+                                      TENON_IO,
                                       fmt::format("cannot be examined: {}", std::strerror(errno))});
   }
   if (!S_ISREG(facts.st_mode)) {
@@ -443,11 +473,16 @@ namespace {
 
 std::string_view sanitizer_name(std::uint32_t kind) {
   switch (kind) {
-    case 0: return "no sanitizer";
-    case 1: return "AddressSanitizer";
-    case 2: return "ThreadSanitizer";
-    case 3: return "MemorySanitizer";
-    default: return "an unknown sanitizer";
+    case 0:
+      return "no sanitizer";
+    case 1:
+      return "AddressSanitizer";
+    case 2:
+      return "ThreadSanitizer";
+    case 3:
+      return "MemorySanitizer";
+    default:
+      return "an unknown sanitizer";
   }
 }
 
@@ -468,8 +503,9 @@ FileResult<void> vet(const ElfFile& file) {
                     "not a plugin: no entry symbol " TENON_PLUGIN_SYMBOL " and no TENON note");
     }
     return refuse(TENON_NOT_FOUND,
-                  "no TENON note, without which a plugin is not loaded although it exports "
-                  TENON_PLUGIN_SYMBOL "; build it with tenon_add_plugin, or put "
+                  "no TENON note, without which a plugin is not loaded although it "
+                  "exports " TENON_PLUGIN_SYMBOL
+                  "; build it with tenon_add_plugin, or put "
                   "TENON_PLUGIN_NOTE(id, version) of tenon/plugin.h into one source file");
   }
   const PluginNote& note = *file.note;
@@ -485,12 +521,16 @@ FileResult<void> vet(const ElfFile& file) {
     return refuse(TENON_NOT_FOUND,
                   fmt::format("plugin {} {}: no entry symbol " TENON_PLUGIN_SYMBOL
                               " is exported; define it with TENON_EXPORT",
-                              note.id, note.version));
+                              note.id,
+                              note.version));
   }
   if (note.sanitizer != kHostSanitizer && note.sanitizer != 0) {
     return refuse(TENON_INCOMPATIBLE,
-                  fmt::format("plugin {} {}: built with {}, this host with {}", note.id, note.version,
-                              sanitizer_name(note.sanitizer), sanitizer_name(kHostSanitizer)));
+                  fmt::format("plugin {} {}: built with {}, this host with {}",
+                              note.id,
+                              note.version,
+                              sanitizer_name(note.sanitizer),
+                              sanitizer_name(kHostSanitizer)));
   }
   return {};
 }

@@ -15,11 +15,12 @@ Environment Environment::system() {
 }
 
 Environment Environment::of(std::map<std::string, std::string> variables, bool secure) {
-  return {[variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
-            const auto found = variables.find(name);
-            return found == variables.end() ? std::nullopt : std::optional(found->second);
-          },
-          secure};
+  return {
+      [variables = std::move(variables)](const std::string& name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      secure};
 }
 
 std::optional<std::string> Environment::get(const std::string& name) const {

@@ -1,5 +1,5 @@
-// Reads and writes .npy files. The header is a Python literal, of which exactly what NumPy writes is
-// understood.
+// Reads and writes .npy files. The header is a Python literal, of which exactly what NumPy writes
+// is understood.
 #include "tenon/loader/npy.hpp"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t kMagicBytes = 6;
-constexpr std::size_t kMaxHeaderBytes = 1u << 16;  // NumPy refuses longer ones too, unless told not to
+constexpr std::size_t kMaxHeaderBytes = 1u
+                                        << 16;  // NumPy refuses longer ones too, unless told not to
 
 tl::unexpected<Error> bad(std::string text) {
   return fail(ErrorCode::kUsageError, std::move(text));
@@ -36,11 +37,20 @@ struct NumpyType {
   DType dtype;
 };
 constexpr std::array<NumpyType, 14> kNumpyTypes{{
-    {"b1", DType::kBool},    {"i1", DType::kInt8},     {"u1", DType::kUInt8},
-    {"i2", DType::kInt16},   {"u2", DType::kUInt16},   {"i4", DType::kInt32},
-    {"u4", DType::kUInt32},  {"i8", DType::kInt64},    {"u8", DType::kUInt64},
-    {"f2", DType::kFloat16}, {"f4", DType::kFloat32},  {"f8", DType::kFloat64},
-    {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
+    {"b1", DType::kBool},
+    {"i1", DType::kInt8},
+    {"u1", DType::kUInt8},
+    {"i2", DType::kInt16},
+    {"u2", DType::kUInt16},
+    {"i4", DType::kInt32},
+    {"u4", DType::kUInt32},
+    {"i8", DType::kInt64},
+    {"u8", DType::kUInt64},
+    {"f2", DType::kFloat16},
+    {"f4", DType::kFloat32},
+    {"f8", DType::kFloat64},
+    {"c8", DType::kComplex64},
+    {"c16", DType::kComplex128},
 }};
 
 /// The header's dict, as its three texts.
@@ -122,8 +132,8 @@ class HeaderText {
           "dtype object holds Python objects, which are never read; save a numeric array "
           "(array.astype(...))");
     }
-    const auto found = std::find_if(kNumpyTypes.begin(), kNumpyTypes.end(),
-                                    [&](const NumpyType& t) { return t.code == code; });
+    const auto found = std::find_if(
+        kNumpyTypes.begin(), kNumpyTypes.end(), [&](const NumpyType& t) { return t.code == code; });
     if (found == kNumpyTypes.end()) {
       return bad(fmt::format(
           "dtype '{}' is no tensor's; bool, int8 to int64, uint8 to uint64, float16, float32, "
@@ -133,7 +143,8 @@ class HeaderText {
     header_.dtype = found->dtype;
     if (order == '>' && size_bytes_of(header_.dtype) > 1) {
       return bad(fmt::format(
-          "dtype '{}' is big-endian; save it in this machine's order: array.astype('<{}')", text,
+          "dtype '{}' is big-endian; save it in this machine's order: array.astype('<{}')",
+          text,
           code));
     }
     return {};
@@ -246,9 +257,10 @@ std::string make_header(const TensorView& tensor) {
   if (tensor.shape.size() == 1) shape.resize(shape.size() - 1);
   shape += ")";
   const std::string_view code = numpy_code(tensor.dtype);
-  std::string dict =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
-                  size_bytes_of(tensor.dtype) == 1 ? '|' : '<', code, shape);
+  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
+                                 size_bytes_of(tensor.dtype) == 1 ? '|' : '<',
+                                 code,
+                                 shape);
   const std::size_t fixed = kMagicBytes + 2 + 2;
   dict.append((64 - (fixed + dict.size() + 1) % 64) % 64, ' ');
   dict += '\n';
@@ -268,8 +280,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
   if (bytes.size() < kMagicBytes + 4) return bad("truncated .npy file: it ends inside its header");
   const unsigned major = byte(kMagicBytes);
   if (major < 1 || major > 3) {
-    return bad(fmt::format(".npy format version {}.{}; 1, 2 and 3 are read", major,
-                           byte(kMagicBytes + 1)));
+    return bad(fmt::format(
+        ".npy format version {}.{}; 1, 2 and 3 are read", major, byte(kMagicBytes + 1)));
   }
   std::size_t at = kMagicBytes + 2;
   std::size_t size = byte(at) | byte(at + 1) << 8;
@@ -294,8 +306,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::max<std::int64_t>(sizes[i], 1);
   const auto span = element_count(sizes);
   if (!count || !span || *span > std::numeric_limits<std::int64_t>::max() / element) {
-    return bad(fmt::format("shape {} has more bytes than 64 bits can count",
-                           header.shape.to_string()));
+    return bad(
+        fmt::format("shape {} has more bytes than 64 bits can count", header.shape.to_string()));
   }
   header.data_offset = at + size;
   header.data_bytes = static_cast<std::uint64_t>(*count * element);
@@ -319,15 +331,19 @@ Result<Tensor> load_npy(const std::filesystem::path& path, std::optional<DType> 
   if (file_bytes - header->data_offset < header->data_bytes) {
     return at_file(Error(ErrorCode::kUsageError,
                          fmt::format("truncated .npy file: {} of {} bytes of elements for {}{}",
-                                     file_bytes - header->data_offset, header->data_bytes,
-                                     name_of(header->dtype), header->shape.to_string())));
+                                     file_bytes - header->data_offset,
+                                     header->data_bytes,
+                                     name_of(header->dtype),
+                                     header->shape.to_string())));
   }
   DType dtype = header->dtype;
   if (as) {
     if (size_bytes_of(*as) != size_bytes_of(dtype)) {
       return at_file(Error(ErrorCode::kUsageError,
                            fmt::format("elements of {} ({} bytes) cannot be read as {} ({} bytes)",
-                                       name_of(dtype), size_bytes_of(dtype), name_of(*as),
+                                       name_of(dtype),
+                                       size_bytes_of(dtype),
+                                       name_of(*as),
                                        size_bytes_of(*as))));
     }
     dtype = *as;
@@ -347,7 +363,8 @@ Result<Tensor> load_npy(const std::filesystem::path& path, std::optional<DType> 
 Result<void> save_npy(const std::filesystem::path& file, const TensorView& tensor) {
   if (tensor.device.kind != DeviceKind()) {
     return bad(fmt::format("a tensor on {} cannot be written to '{}'; copy it to cpu first",
-                           tensor.device.to_string(), file.string()));
+                           tensor.device.to_string(),
+                           file.string()));
   }
   const std::string header = make_header(tensor);
   std::vector<std::byte> gathered;

@@ -78,7 +78,9 @@ std::vector<NamedPath> search_path(const DiscoveryOptions& options,
 std::optional<FileIdentity> identify(const std::string& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) return std::nullopt;
-  return FileIdentity{facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
+  return FileIdentity{facts.st_dev,
+                      facts.st_ino,
+                      static_cast<std::uint64_t>(facts.st_size),
                       std::int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec};
 }
 
@@ -87,12 +89,18 @@ std::optional<std::string> distrust(const std::string& path, uid_t user) {
   if (stat(path.c_str(), &facts) != 0) return std::nullopt;  // who opens it says why it cannot be
   const bool sticky_folder = S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0;
   if ((facts.st_mode & S_IWOTH) != 0 && !sticky_folder) {
-    return fmt::format("{} '{}' can be written by everybody (mode {:04o}); take that away: chmod o-w",
-                       S_ISDIR(facts.st_mode) ? "folder" : "file", path, facts.st_mode & 07777u);
+    return fmt::format(
+        "{} '{}' can be written by everybody (mode {:04o}); take that away: chmod o-w",
+        S_ISDIR(facts.st_mode) ? "folder" : "file",
+        path,
+        facts.st_mode & 07777u);
   }
   if (facts.st_uid != 0 && facts.st_uid != user) {
     return fmt::format("{} '{}' belongs to user {}, neither root nor the user {} who runs this",
-                       S_ISDIR(facts.st_mode) ? "folder" : "file", path, facts.st_uid, user);
+                       S_ISDIR(facts.st_mode) ? "folder" : "file",
+                       path,
+                       facts.st_uid,
+                       user);
   }
   return std::nullopt;
 }

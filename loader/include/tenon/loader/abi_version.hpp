@@ -29,8 +29,8 @@ struct PluginAbi {
 /// The minor at which both work together: the lower of the two.
 [[nodiscard]] std::uint32_t effective_minor(const HostAbi& host, const PluginAbi& plugin);
 
-/// Compares versions number by number ("1.10" is above "1.9"); missing numbers are 0; a suffix after
-/// a hyphen ranks below the version without it ("2.0-rc1" < "2.0").
+/// Compares versions number by number ("1.10" is above "1.9"); missing numbers are 0; a suffix
+/// after a hyphen ranks below the version without it ("2.0-rc1" < "2.0").
 [[nodiscard]] std::strong_ordering compare_versions(std::string_view a, std::string_view b);
 
 /// True for `[a-z][a-z0-9-]*` of at most 64 characters.

@@ -42,15 +42,16 @@ struct LogLine {
 };
 
 struct DiscoveryOptions {
-  std::vector<NamedPath> explicit_paths;    ///< by API or command line; relative to the working folder
+  std::vector<NamedPath>
+      explicit_paths;  ///< by API or command line; relative to the working folder
   std::vector<NamedPath> configured_paths;  ///< `plugins.paths`, made absolute by who read the file
   std::optional<PatternList> enable;        ///< only these ids; overridden by TENON_PLUGINS_ENABLE
   std::optional<PatternList> disable;       ///< not these; overridden by TENON_PLUGINS_DISABLE
-  bool allow_insecure = false;              ///< what anybody may have written is a warning, no refusal
-  std::string user_folder;                  ///< empty: none
-  std::string system_folder;                ///< empty: none
-  std::string core_folder;                  ///< beside the core library or the executable
-  std::optional<uid_t> user;                ///< whose files are trusted beside root's; the process's
+  bool allow_insecure = false;  ///< what anybody may have written is a warning, no refusal
+  std::string user_folder;      ///< empty: none
+  std::string system_folder;    ///< empty: none
+  std::string core_folder;      ///< beside the core library or the executable
+  std::optional<uid_t> user;    ///< whose files are trusted beside root's; the process's
 
   /// The standard folders: $XDG_DATA_HOME or ~/.local/share, the one set at build time, the core's.
   void use_standard_folders(const Environment& environment);
@@ -86,12 +87,12 @@ struct FileIdentity {
 
 /// One file that was seen.
 struct FoundFile {
-  PluginRecord record;      ///< state, stage and reason so far
+  PluginRecord record;  ///< state, stage and reason so far
   FileIdentity identity;
   ElfFile elf;
-  std::size_t place = 0;    ///< index into Discovery::searched
-  bool load = false;        ///< vetted, enabled and not shadowed: the loader's to go on with
-  Descriptor descriptor;    ///< open while `load` is set, so that the inode cannot be given away
+  std::size_t place = 0;  ///< index into Discovery::searched
+  bool load = false;      ///< vetted, enabled and not shadowed: the loader's to go on with
+  Descriptor descriptor;  ///< open while `load` is set, so that the inode cannot be given away
 };
 
 struct Discovery {
@@ -105,12 +106,12 @@ struct Discovery {
                                                  const Environment& environment,
                                                  std::vector<LogLine>* log);
 
-/// Looks through all places, reads each file's note, and settles which files are to be loaded. Never
-/// fails: what is wrong with one file is that file's record. Runs no code of any file.
+/// Looks through all places, reads each file's note, and settles which files are to be loaded.
+/// Never fails: what is wrong with one file is that file's record. Runs no code of any file.
 [[nodiscard]] Discovery discover(const DiscoveryOptions& options, const Environment& environment);
 
-/// Why a file or folder cannot be trusted (R13): anybody may write it, or it belongs to neither root
-/// nor the user. Nothing where it can. A sticky folder may be writable.
+/// Why a file or folder cannot be trusted (R13): anybody may write it, or it belongs to neither
+/// root nor the user. Nothing where it can. A sticky folder may be writable.
 [[nodiscard]] std::optional<std::string> distrust(const std::string& path, uid_t user);
 
 /// The folder of the shared library that holds this code, or of the executable.

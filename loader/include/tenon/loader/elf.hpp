@@ -22,8 +22,8 @@ struct PluginNote {
   std::uint32_t abi_major = 0;
   std::uint32_t abi_minor = 0;  ///< that the plugin was built with
   std::uint32_t min_host_minor = 0;
-  std::uint32_t sanitizer = 0;     ///< 0 none, 1 address, 2 thread, 3 memory
-  std::uint64_t header_hash = 0;   ///< diagnostic only
+  std::uint32_t sanitizer = 0;    ///< 0 none, 1 address, 2 thread, 3 memory
+  std::uint64_t header_hash = 0;  ///< diagnostic only
   std::string id;
   std::string version;
   std::vector<std::string> archs;    ///< of device code inside, for listings

@@ -17,9 +17,9 @@ namespace tenon {
 struct NpyHeader {
   DType dtype = DType::kFloat32;
   Dims shape;
-  bool fortran_order = false;       ///< the first axis varies fastest
-  std::uint64_t data_offset = 0;    ///< where the elements begin in the file
-  std::uint64_t data_bytes = 0;     ///< how many bytes the elements take
+  bool fortran_order = false;     ///< the first axis varies fastest
+  std::uint64_t data_offset = 0;  ///< where the elements begin in the file
+  std::uint64_t data_bytes = 0;   ///< how many bytes the elements take
 };
 
 /// Reads the header of a .npy file, format version 1, 2 or 3, from its first bytes.
@@ -35,8 +35,9 @@ struct NpyHeader {
 [[nodiscard]] Result<Tensor> load_npy(const std::filesystem::path& file,
                                       std::optional<DType> as = std::nullopt);
 
-/// Writes a tensor of host memory, of any strides, as a dense row-major .npy file. dtypes that NumPy
-/// lacks go out as their unsigned carrier of the same size. The file appears whole or not at all.
+/// Writes a tensor of host memory, of any strides, as a dense row-major .npy file. dtypes that
+/// NumPy lacks go out as their unsigned carrier of the same size. The file appears whole or not at
+/// all.
 /// @errors UsageError: the tensor is not in host memory, the file cannot be written.
 [[nodiscard]] Result<void> save_npy(const std::filesystem::path& file, const TensorView& tensor);
 
