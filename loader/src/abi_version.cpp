@@ -1,3 +1,4 @@
+// Comparison of ABI numbers and versions, and the grammars of ids, text and globs.
 #include "tenon/loader/abi_version.hpp"
 
 #include <algorithm>

@@ -11,10 +11,12 @@
 
 namespace tenon::loader {
 
+/// The ABI of a host; by default of this one.
 struct HostAbi {
   std::uint32_t major = TENON_ABI_MAJOR;
   std::uint32_t minor = TENON_ABI_MINOR;
 };
+/// What a plugin's note and table say of the ABI.
 struct PluginAbi {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;  ///< that it was built with

@@ -41,6 +41,7 @@ struct LogLine {
   std::string text;
 };
 
+/// Where to look and what to leave out, beside what the environment says.
 struct DiscoveryOptions {
   std::vector<NamedPath>
       explicit_paths;  ///< by API or command line; relative to the working folder
@@ -95,6 +96,7 @@ struct FoundFile {
   Descriptor descriptor;  ///< open while `load` is set, so that the inode cannot be given away
 };
 
+/// What a look through the search path found.
 struct Discovery {
   std::vector<SearchPlace> searched;
   std::vector<FoundFile> files;  ///< in order of precedence
