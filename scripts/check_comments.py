@@ -14,7 +14,7 @@ PARTS = ("plugin_api", "core", "manifest", "loader")
 SOURCES = (".h", ".hpp", ".cpp", ".c", ".cu", ".hip", ".py", ".sh", ".cmake")
 JOB_FOLDERS = ("plugin_api", "core", "manifest", "loader", "plugins", "tests", "examples", "scripts")
 NAMES_NOTHING = re.compile(
-    r"^(namespace\b|using\b|#|\}|\{|extern \"\"|template\s*<[^;]*>\s*$|(class|struct|enum|enum class)\s+[\w:<>, ]+;"
+    r"^((inline )?namespace\b|using\b|#|\}|\{|extern \"\"|template\s*<[^;]*>\s*$|(class|struct|enum|enum class)\s+[\w:<>, ]+;"
     r"|typedef struct \w+ \w+;|struct \w+;|TENON_[A-Z_]*\(|static_assert|friend\b|_Static_assert|public:|private:)")
 
 
@@ -45,7 +45,8 @@ def strip(line, in_block):
 
 def undocumented(path):
     """Yields (line number, text) of declarations at namespace scope that no comment covers."""
-    depth_kind = []          # 'n' for a namespace or extern "C" block, 'x' for any other brace
+    depth_kind = []          # 'n' for a namespace or extern "C" block, 'x' for any other brace and what is no one's
+    documented = set()       # functions that were declared with a comment; a definition further down needs none
     in_block = in_statement = in_macro = False
     covered = False          # a comment, or a covered declaration, stands right above
     with open(path, encoding="utf-8") as text:
@@ -71,18 +72,22 @@ def undocumented(path):
                     covered = True
                 elif code.startswith("#"):
                     pass
-                elif not NAMES_NOTHING.match(code):
+                elif not NAMES_NOTHING.match(code) and not re.match(r"[\w\[\]<>,&* :]*\w::~?\w+\(", code):
+                    name = re.search(r"(\w+)\(", code)
                     trailing = "///<" in raw
-                    if not covered and not trailing:
+                    if not covered and not trailing and not (name and name.group(1) in documented):
                         yield number, code[:70]
                     covered = True
+                    if name:
+                        documented.add(name.group(1))
             if code.startswith("#"):
                 in_macro = raw.rstrip().endswith("\\")
                 continue
             namespace_line = re.match(r'^(inline )?namespace\b|^extern ""', code)
+            private = re.match(r"^namespace(\s+detail)?\s*\{", code)  # not for users: no rule
             for character in code:
                 if character == "{":
-                    depth_kind.append("n" if namespace_line else "x")
+                    depth_kind.append("n" if namespace_line and not private else "x")
                 elif character == "}" and depth_kind:
                     depth_kind.pop()
             at_scope_after = all(kind == "n" for kind in depth_kind)

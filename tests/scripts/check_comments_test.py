@@ -47,6 +47,12 @@ class CheckComments(unittest.TestCase):
         done = check_header('// Things.\n/// One.\ninline const char* f() { return "{"; }\n\nint g();\n')
         self.assertIn("a.hpp:5", done.stdout)
 
+    def test_details_and_definitions_of_declared_functions_need_no_comment(self):
+        done = check_header("// Things.\nnamespace tenon {\ninline namespace sdk {\n\nnamespace detail {\nstruct Hidden {};\n"
+                            "}  // namespace detail\n\n/// Does.\nint f();\n\nstruct A;\n\ninline int f() {\n"
+                            "  return 1;\n}\n\ninline int A::g() const { return 2; }\n\n}\n}\n")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
     def test_a_file_that_does_not_say_its_job_is_found(self):
         done = check_header("#pragma once\n")
         self.assertIn("first line", done.stdout)

@@ -29,9 +29,9 @@ struct Device {
   DeviceKind kind;
   std::int16_t index = 0;
   friend constexpr bool operator==(const Device&, const Device&) = default;
-  /// "cuda:0"
+  /// "acme:0"
   [[nodiscard]] std::string to_string() const;
-  /// "cpu", "cuda:1". The kind's existence is not checked.
+  /// "cpu", "acme:1". The kind's existence is not checked.
   static Result<Device> parse(std::string_view text);
 };
 
