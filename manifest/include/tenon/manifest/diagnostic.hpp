@@ -38,7 +38,6 @@ struct Diagnostic {
   /// "norm.yaml:12:7: error: RMSNormFwdOp: signature.params: unknown key 'typ' [key.unknown]" on one line,
   /// with found, expected and hint appended where they are set.
   [[nodiscard]] std::string to_string() const;
-  friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 
 /// Findings, kept until `finish` puts them into their one order: file, line, column, rule, text.
@@ -71,9 +70,5 @@ class DiagnosticList {
  private:
   std::vector<Diagnostic> items_;
 };
-
-/// The candidate nearest to `name` by edit distance, if it is near enough to be a likely slip; else empty.
-/// Among equally near ones the first in the order given.
-[[nodiscard]] std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tenon::manifest
