@@ -358,13 +358,14 @@ typedef struct tenon_storage {
 
 struct tenon_host;
 
-#define TENON_KERNEL_GENERAL 1u          /* ranks below every one that is not */
-#define TENON_KERNEL_REFERENCE 2u        /* plain and provably right; takes wide launches */
-#define TENON_KERNEL_HANDLES_PADDING 4u  /* wants no padding from the flow */
-#define TENON_KERNEL_DETERMINISTIC 8u    /* same inputs, same bytes */
-#define TENON_KERNEL_CAPTURE_SAFE 16u    /* a launch may be captured into a device graph */
-#define TENON_KERNEL_SEQUENTIAL_SUMS 32u /* sums in order, so its error grows with the term count \
-                                          */
+#define TENON_KERNEL_GENERAL 1u         /* ranks below every one that is not */
+#define TENON_KERNEL_REFERENCE 2u       /* plain and provably right; takes wide launches */
+#define TENON_KERNEL_HANDLES_PADDING 4u /* wants no padding from the flow */
+#define TENON_KERNEL_DETERMINISTIC 8u   /* same inputs, same bytes */
+#define TENON_KERNEL_CAPTURE_SAFE 16u   /* a launch may be captured into a device graph */
+#define TENON_KERNEL_SEQUENTIAL_SUMS                           \
+  32u /* sums in order, so its error grows with the term count \
+       */
 
 /// One implementation of an interface. Everything that selection reads is here.
 typedef struct tenon_kernel_type {
@@ -568,6 +569,63 @@ typedef struct tenon_device_kind {
   /// Further functions by name ("tenon.device.graph/1", "tenon.device.test/1"), or null.
   const void* (*extension)(void* context, tenon_str name, uint32_t min_version);
 } tenon_device_kind;
+
+/// Extensions of a device kind, by name and version; explain's and the reports'
+/// "tenon.device.graph/1" is name and version in one.
+#define TENON_EXTENSION_DEVICE_GRAPH "tenon.device.graph"
+#define TENON_EXTENSION_DEVICE_TEST "tenon.device.test"
+
+/// Extension "tenon.device.graph", version 1: capture of a stream's work and its replay.
+/// Owner    static; the graph is owned, free with destroy
+/// Threads  [any-thread]
+/// Errors   INVALID_ARGUMENT for a stream that does not capture, or already does; DEVICE
+/// Since    ABI 0.1
+typedef struct tenon_device_graph {
+  uint64_t struct_size;
+  /// Required. From here on the stream's work is kept instead of run.
+  tenon_status (*begin)(void* context,
+                        const tenon_device* device,
+                        void* stream,
+                        tenon_reason* reason);
+  /// Required. Ends the capture and gives what was kept.
+  tenon_status (*end)(
+      void* context, const tenon_device* device, void* stream, void** graph, tenon_reason* reason);
+  /// Required. Enqueues all of it on a stream of the same device.
+  tenon_status (*launch)(
+      void* context, const tenon_device* device, void* graph, void* stream, tenon_reason* reason);
+  /// Required. Frees it, once, after the last launch has passed.
+  tenon_status (*destroy)(void* context,
+                          const tenon_device* device,
+                          void* graph,
+                          tenon_reason* reason);
+} tenon_device_graph;
+
+/// What a device has done since the process began.
+/// Since    ABI 0.1
+typedef struct tenon_device_counters {
+  uint64_t struct_size;
+  uint64_t allocations;
+  uint64_t frees;
+  uint64_t synchronizations; /* of streams and of the device */
+  uint64_t live_bytes;       /* allocated and not yet freed */
+} tenon_device_counters;
+
+/// Extension "tenon.device.test", version 1: what conformance needs to see a hidden wait or
+/// allocation. Owner    static Threads  [any-thread] Since    ABI 0.1
+typedef struct tenon_device_test {
+  uint64_t struct_size;
+  /// Required. Enqueues work that keeps the stream busy for so long. Returns at once.
+  tenon_status (*delay)(void* context,
+                        const tenon_device* device,
+                        void* stream,
+                        uint64_t delay_ns,
+                        tenon_reason* reason);
+  /// Fills what the vendor can count. Null: it cannot.
+  tenon_status (*counters)(void* context,
+                           const tenon_device* device,
+                           tenon_device_counters* out,
+                           tenon_reason* reason);
+} tenon_device_test;
 
 /* ---- Builder targets --------------------------------------------------------------------------
  */
