@@ -12,6 +12,7 @@ KernelRows layer_norm_kernels();
 KernelRows matmul_kernels();
 KernelRows mul_kernels();
 KernelRows rms_norm_kernels();
+KernelRows rms_norm_rows_kernels();
 KernelRows softmax_kernels();
 KernelRows sum_kernels();
 
@@ -27,5 +28,6 @@ TENON_PLUGIN(tenon::plugin("cpu", "0.1.0")
                  .rows(tenon::cpu::matmul_kernels)
                  .rows(tenon::cpu::mul_kernels)
                  .rows(tenon::cpu::rms_norm_kernels)
+                 .rows(tenon::cpu::rms_norm_rows_kernels)
                  .rows(tenon::cpu::softmax_kernels)
                  .rows(tenon::cpu::sum_kernels));

@@ -1,19 +1,13 @@
 // RMSNormFwdOp, reference: x / sqrt(mean(x^2) + eps) * weight over the rows of [m, n].
 #include <cmath>
-#include <limits>
 
 #include "kernels/element_types.hpp"
+#include "kernels/norm_eps.hpp"
 #include "kernels/reference.hpp"
 #include "tenon/contracts/norm.h"
 
 namespace tenon::cpu {
 namespace {
-
-/// What eps is where the call gives none: the epsilon of the type that statistics are in.
-double default_eps(ElementType dtype) {
-  return dtype == kFloat64 ? std::numeric_limits<double>::epsilon()
-                           : static_cast<double>(std::numeric_limits<float>::epsilon());
-}
 
 template <FloatElement T>
 void normalize_row(
@@ -46,7 +40,7 @@ struct RMSNormReference : ReferenceKernel<contracts::rms_norm_fwd::Call> {
     if (weight) require_row(*weight, output, "weight");
     // The dtype of the call, not of the tensors: a wide launch checks a call of a narrower dtype.
     const Call call = launch.call<Call>();
-    const double eps = call.eps ? *call.eps : default_eps(call.dtype);
+    const double eps = call.eps ? *call.eps : default_norm_eps(call.dtype);
     const bool known = visit_float(output.dtype, [&]<class T>(std::type_identity<T>) {
       for (std::int64_t row = 0; row < output.shape[0]; ++row) {
         normalize_row<T>(x, weight ? &*weight : nullptr, output, row, eps);

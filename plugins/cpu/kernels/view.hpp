@@ -41,6 +41,12 @@ struct View {
     return steps().subspan(axis);
   }
 
+  /// The first element, for kernels that walk adjacent elements; aligned to T.
+  template <class T>
+  [[nodiscard]] T* first_as() const {
+    return reinterpret_cast<T*>(first);
+  }
+
   /// Element at an offset in elements. Through memcpy: a pointer may be aligned to less than T.
   template <class T>
   [[nodiscard]] T load(std::int64_t offset) const {

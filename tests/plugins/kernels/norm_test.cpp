@@ -120,7 +120,7 @@ std::vector<T> layer_row(const std::vector<T>& row, double eps) {
 }
 
 const std::vector<const char*>& rms_keys() {
-  static const std::vector<const char*> keys{"reference"};
+  static const std::vector<const char*> keys{"reference", "rows"};
   return keys;
 }
 

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "numeric/branch_free.hpp"
 #include "numeric/compute.hpp"
 #include "support/floats.hpp"
 
@@ -57,7 +58,46 @@ void check_every_rounding() {
   CHECK(wrong == 0);
 }
 
+/// The branch-free forms, in the shape that the checks above take.
+template <class Base>
+struct BranchFree {
+  std::uint16_t bits = 0;
+  static BranchFree from(double value) { return {narrow_branch_free<Base>(value).bits}; }
+  [[nodiscard]] double to_double() const {
+    return static_cast<double>(widen_branch_free(Base{bits}));
+  }
+};
+
 TEST_SUITE("plugins/cpu/float16") {
+  TEST_CASE("the branch-free conversions agree on every pattern and every tie") {
+    check_every_pattern<BranchFree<Float16>, test::Half>();
+    check_every_pattern<BranchFree<BFloat16>, test::BHalf>();
+    check_every_rounding<BranchFree<Float16>, test::Half>();
+    check_every_rounding<BranchFree<BFloat16>, test::BHalf>();
+  }
+
+  TEST_CASE("the branch-free conversions agree at the extremes of double") {
+    for (const double value : {0x1p-1074,
+                               0x1p-25,
+                               0x1.0000000000001p-25,
+                               0x1p-133,
+                               0x1p-134,
+                               65519.9,
+                               65520.0,
+                               0x1.fffffep127,
+                               0x1.fffffffp127,
+                               0x1p128,
+                               0x1.fffffffffffffp1023,
+                               static_cast<double>(INFINITY),
+                               static_cast<double>(NAN)}) {
+      CAPTURE(value);
+      for (const double sign : {1.0, -1.0}) {
+        CHECK(narrow_branch_free<Float16>(sign * value).bits == Float16::from(sign * value).bits);
+        CHECK(narrow_branch_free<BFloat16>(sign * value).bits == BFloat16::from(sign * value).bits);
+      }
+    }
+  }
+
   TEST_CASE("every float16 pattern widens exactly and comes back") {
     check_every_pattern<Float16, test::Half>();
   }

@@ -1,0 +1,84 @@
+// How kernels read and check the tensors of a launch.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/view.hpp"
+#include "tenon/plugin.hpp"
+
+namespace tenon::cpu {
+
+[[nodiscard]] inline View view_of(const Launch& launch, std::size_t argument) {
+  const tenon_tensor* tensor = launch[argument].raw();
+  if (tensor == nullptr) {
+    throw Failure(TENON_INVALID_ARGUMENT,
+                  "argument " + std::to_string(argument) + " is absent, and is not optional");
+  }
+  return View(*tensor);
+}
+
+[[nodiscard]] inline std::optional<View> optional_view_of(const Launch& launch,
+                                                          std::size_t argument) {
+  const tenon_tensor* tensor = launch[argument].raw();
+  return tensor == nullptr ? std::nullopt : std::optional(View(*tensor));
+}
+
+inline void require_rank(const View& view, std::size_t rank, std::string_view name) {
+  if (view.rank == rank) return;
+  throw Failure(TENON_INVALID_ARGUMENT,
+                std::string(name) + " has rank " + std::to_string(view.rank) + ", expected " +
+                    std::to_string(rank));
+}
+
+inline void require_dtype(const View& view, ElementType expected, std::string_view name) {
+  const ElementType found = view.dtype;
+  if (found == expected) return;
+  throw Failure(TENON_INVALID_ARGUMENT,
+                std::string(name) + " is " + std::string(found.name()) + ", expected " +
+                    std::string(expected.name()));
+}
+
+/// The leading axes of `view` have the sizes `expected`.
+inline void require_prefix(const View& view,
+                           std::span<const std::int64_t> expected,
+                           std::string_view name) {
+  for (std::size_t axis = 0; axis < expected.size(); ++axis) {
+    const std::int64_t found = axis < view.rank ? view.shape[axis] : -1;
+    if (found == expected[axis]) continue;
+    throw Failure(TENON_INVALID_ARGUMENT,
+                  std::string(name) + " has " + (found < 0 ? "no axis " : "another size in axis ") +
+                      std::to_string(axis) + ", expected size " + std::to_string(expected[axis]));
+  }
+}
+
+inline void require_shape(const View& view,
+                          std::span<const std::int64_t> expected,
+                          std::string_view name) {
+  require_rank(view, expected.size(), name);
+  require_prefix(view, expected, name);
+}
+
+/// An operand of an elementwise kernel: the output's dtype and shape.
+inline void require_like(const View& view, const View& output, std::string_view name) {
+  require_dtype(view, output.dtype, name);
+  require_shape(view, output.sizes(), name);
+}
+
+/// A vector along the last axis of a [m, n] output.
+inline void require_row(const View& view, const View& output, std::string_view name) {
+  require_dtype(view, output.dtype, name);
+  require_shape(view, output.sizes_from(1), name);
+}
+
+/// The innermost elements follow each other without gaps.
+inline void require_adjacent(const View& view, std::string_view name) {
+  if (view.rank == 0 || view.shape[view.rank - 1] <= 1 || view.strides[view.rank - 1] == 1) return;
+  throw Failure(TENON_INVALID_ARGUMENT,
+                std::string(name) + " has an innermost stride of " +
+                    std::to_string(view.strides[view.rank - 1]) + ", this kernel declares 1");
+}
+
+}  // namespace tenon::cpu
