@@ -1,0 +1,17 @@
+# Writes the shipped manifest into a C++ source as string literals. Run by the build:
+#   cmake -DOUTPUT=FILE "-DFILES=a.yaml;b.yaml" -P EmbedText.cmake
+set(text "// The shipped manifest as text. Written by the build: do not edit.\n")
+string(APPEND text "#include \"tenon/manifest/reader.hpp\"\n\nnamespace tenon::manifest {\nnamespace {\n\n")
+string(APPEND text "constexpr EmbeddedFile kFiles[] = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name "${file}" NAME)
+  file(READ "${file}" contents)
+  string(FIND "${contents}" ")tenon\"" at)
+  if(NOT at EQUAL -1)
+    message(FATAL_ERROR "${file} holds the text that ends its literal: )tenon\"")
+  endif()
+  string(APPEND text "    {\"${name}\", R\"tenon(${contents})tenon\"},\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\n")
+string(APPEND text "std::span<const EmbeddedFile> shipped_manifest() noexcept { return kFiles; }\n\n}  // namespace tenon::manifest\n")
+file(WRITE "${OUTPUT}" "${text}")
