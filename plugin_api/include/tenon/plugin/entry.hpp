@@ -228,7 +228,7 @@ struct PluginClasses<TypeList<D...>, TypeList<K...>, TypeList<T...>> {
   static inline std::tuple<Slot<D>...> device_slots{};
   static inline std::tuple<Slot<T>...> target_slots{};
 
-  static void make_all(Host host) {
+  static void make_all([[maybe_unused]] Host host) {
     try {
       (std::get<Slot<D>>(device_slots).make(host), ...);
       (std::get<Slot<T>>(target_slots).make(host), ...);
