@@ -88,6 +88,8 @@ class DeviceTable {
   Result<std::span<const DeviceEntry>> devices(DeviceKind kind);
   /// The reason that the owner gave for having no device; empty if it has some.
   [[nodiscard]] std::string no_devices_reason(DeviceKind kind);
+  /// The same physical card under other kinds, by PCI address and, where both give one, UUID.
+  [[nodiscard]] std::vector<Device> same_card_as(const DeviceEntry& device);
   /// One device. @errors DeviceError: no such kind, index out of range (the range is named),
   /// hidden, failed.
   Result<const DeviceEntry*> find(Device device);
@@ -120,7 +122,6 @@ class DeviceTable {
   struct Kind;
   Kind* find_kind(DeviceKind kind) const;
   Result<Kind*> enumerated(DeviceKind kind);
-  void mark_same_cards();
   struct State;
   std::unique_ptr<State> state_;
 };

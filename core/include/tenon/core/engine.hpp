@@ -100,6 +100,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// else cpu:0.
   [[nodiscard]] Result<Device> default_device() const;
 
+  /// A key for an instance: process-wide, never reused.
+  [[nodiscard]] static std::uint64_t next_instance_key();
+
   struct Internals;  ///< the runtime's own
   [[nodiscard]] Internals& internals() { return *internals_; }
 

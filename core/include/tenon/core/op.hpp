@@ -126,4 +126,21 @@ class Op {
   std::unique_ptr<Instance> instance_;
 };
 
+/// While it lives, this thread's calls on `device` enqueue on `stream`, a stream of the device's
+/// kind. Nests.
+class StreamScope {
+ public:
+  StreamScope(Device device, void* stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+};
+
+/// Runs `body` with this thread's calls on `device` going to `stream`.
+template <class Body>
+auto on_stream(Device device, void* stream, Body&& body) {
+  const StreamScope scope(device, stream);
+  return std::forward<Body>(body)();
+}
+
 }  // namespace tenon

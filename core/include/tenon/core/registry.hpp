@@ -126,9 +126,10 @@ class PluginTransaction {
   /// the commit.
   [[nodiscard]] const tenon_registrar* registrar() const;
 
+  struct Staged;  ///< the registry's own
+
  private:
   friend class Registry;
-  struct Staged;
   std::unique_ptr<Staged> staged_;
 };
 

@@ -1,0 +1,433 @@
+// Device kinds and their devices, enumerated once at first need without a lock held over the
+// plugin's code.
+#include "tenon/core/device_table.hpp"
+
+#include <condition_variable>
+#include <deque>
+
+#include "registry/abi_text.hpp"
+#include "tenon/core/plugin_record.hpp"
+
+namespace tenon {
+
+using detail::empty_reason;
+using detail::text_of;
+using detail::view_of;
+
+namespace {
+
+// More devices than this is a plugin's mistake, not a machine.
+constexpr std::uint32_t kMaxDevices = 1024;
+
+enum class Phase : std::uint8_t { kNotYet, kRunning, kDone };
+
+}  // namespace
+
+// Shared with the tensors whose memory it made, so that they may outlive the table.
+struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
+  DeviceKindEntry entry;
+  std::optional<std::vector<std::int32_t>> visible;
+  std::atomic<Phase> phase{Phase::kNotYet};
+  std::vector<DeviceEntry> devices;  // written before phase is kDone, then only read
+  std::string no_devices_reason;
+  std::optional<Error> failure;  // of the enumeration as a whole
+  struct Stream {
+    std::atomic<Phase> phase{Phase::kNotYet};
+    void* stream = nullptr;
+    std::optional<Error> failure;
+  };
+  std::deque<Stream> default_streams;  // parallel to devices
+};
+
+struct DeviceTable::State {
+  std::mutex mutex;
+  std::condition_variable done;
+  std::deque<std::shared_ptr<Kind>> kinds;
+  // Looked up without a lock: DeviceKind ids are small and dense.
+  static constexpr std::size_t kMaxKinds = 1024;
+  std::array<std::atomic<Kind*>, kMaxKinds> by_id{};
+};
+
+namespace {
+
+Error owner_error(ErrorCode code,
+                  const DeviceKindEntry& kind,
+                  std::string what,
+                  tenon_status status,
+                  const tenon_reason& reason) {
+  std::string why = text_of(reason);
+  if (why.empty())
+    why = std::string("status ") + std::string(status_name(status)) + " without a text";
+  return Error(code, std::move(what) + " failed: " + why)
+      .with("plugin", kind.plugin)
+      .with("status", std::string(status_name(status)));
+}
+
+ErrorCode code_of(tenon_status status) {
+  switch (status) {
+    case TENON_OUT_OF_MEMORY:
+      return ErrorCode::kOutOfMemory;
+    case TENON_SHUT_DOWN:
+      return ErrorCode::kShutDown;
+    default:
+      return ErrorCode::kDeviceError;
+  }
+}
+
+}  // namespace
+
+DeviceTable::DeviceTable() : state_(std::make_unique<State>()) {}
+DeviceTable::~DeviceTable() = default;
+
+Result<void> DeviceTable::add(DeviceKindEntry kind) {
+  const std::lock_guard lock(state_->mutex);
+  std::atomic<Kind*>& slot = state_->by_id[kind.kind.id()];
+  if (const Kind* owner = slot.load(std::memory_order_acquire); owner != nullptr) {
+    return fail(Error(ErrorCode::kPluginRejected,
+                      "device kind '" + std::string(kind.kind.name()) + "' of plugin '" +
+                          kind.plugin + "' is owned by plugin '" + owner->entry.plugin +
+                          "' already")
+                    .with_hint("disable one of the two with plugins.disable")
+                    .with("status", "ALREADY_EXISTS"));
+  }
+  auto added = std::make_shared<Kind>();
+  added->entry = std::move(kind);
+  slot.store(added.get(), std::memory_order_release);
+  state_->kinds.push_back(std::move(added));
+  return {};
+}
+
+void DeviceTable::set_visible(DeviceKind kind, std::vector<std::int32_t> indices) {
+  if (Kind* k = find_kind(kind)) k->visible = std::move(indices);
+}
+
+DeviceTable::Kind* DeviceTable::find_kind(DeviceKind kind) const {
+  return state_->by_id[kind.id()].load(std::memory_order_acquire);
+}
+
+const DeviceKindEntry* DeviceTable::kind(DeviceKind kind) const {
+  const Kind* k = find_kind(kind);
+  return k == nullptr ? nullptr : &k->entry;
+}
+
+std::vector<const DeviceKindEntry*> DeviceTable::kinds() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<const DeviceKindEntry*> all;
+  for (const auto& k : state_->kinds) all.push_back(&k->entry);
+  std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) {
+    return a->kind.name() < b->kind.name();
+  });
+  return all;
+}
+
+namespace {
+
+DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
+  DeviceEntry entry;
+  entry.device = Device{kind.kind, static_cast<std::int16_t>(index)};
+  tenon_device described{};
+  described.struct_size = sizeof described;
+  tenon_reason reason = empty_reason();
+  const tenon_status status = kind.table.describe(kind.table.context, index, &described, &reason);
+  if (status != TENON_OK) {
+    entry.failure = owner_error(
+        ErrorCode::kDeviceError, kind, "describing " + entry.device.to_string(), status, reason);
+    return entry;
+  }
+  described.kind = detail::str_of(kind.kind.name());
+  described.index = static_cast<std::int32_t>(index);
+  described.flags |= kind.table.flags;
+  entry.facts = DeviceFacts(described);
+  entry.launch = entry.facts.abi();
+  entry.launch.native = described.native;
+  return entry;
+}
+
+void enumerate(const DeviceKindEntry& kind,
+               std::vector<DeviceEntry>& devices,
+               std::string& no_devices_reason,
+               std::optional<Error>& failure) {
+  std::uint32_t count = 0;
+  tenon_reason reason = empty_reason();
+  const tenon_status status = kind.table.count(kind.table.context, &count, &reason);
+  if (status != TENON_OK) {
+    failure = owner_error(ErrorCode::kDeviceError,
+                          kind,
+                          "enumerating the devices of kind '" + std::string(kind.kind.name()) + "'",
+                          status,
+                          reason);
+    no_devices_reason = failure->message();
+    return;
+  }
+  if (count > kMaxDevices) {
+    failure = Error(ErrorCode::kPluginFailed,
+                    "plugin '" + kind.plugin + "' reports " + std::to_string(count) +
+                        " devices of kind '" + std::string(kind.kind.name()) + "'; at most " +
+                        std::to_string(kMaxDevices) + " are believed");
+    no_devices_reason = failure->message();
+    return;
+  }
+  if (count == 0) no_devices_reason = text_of(reason);
+  devices.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) devices.push_back(describe(kind, i));
+}
+
+}  // namespace
+
+Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
+  Kind* k = find_kind(kind);
+  if (k == nullptr) {
+    std::string known;
+    for (const auto* e : kinds())
+      known += (known.empty() ? "" : ", ") + std::string(e->kind.name());
+    return fail(
+        Error(ErrorCode::kDeviceError,
+              "no plugin owns device kind '" + std::string(kind.name()) + "'")
+            .with_hint("kinds that are there: " + (known.empty() ? std::string("none") : known)));
+  }
+  if (k->phase.load(std::memory_order_acquire) == Phase::kDone) return k;
+  {
+    std::unique_lock lock(state_->mutex);
+    if (k->phase.load(std::memory_order_acquire) == Phase::kRunning) {
+      state_->done.wait(lock,
+                        [&] { return k->phase.load(std::memory_order_acquire) == Phase::kDone; });
+    }
+    if (k->phase.load(std::memory_order_acquire) == Phase::kDone) return k;
+    k->phase.store(Phase::kRunning, std::memory_order_release);
+  }
+  enumerate(k->entry, k->devices, k->no_devices_reason, k->failure);
+  k->default_streams.resize(k->devices.size());
+  {
+    const std::lock_guard lock(state_->mutex);
+    k->phase.store(Phase::kDone, std::memory_order_release);
+  }
+  state_->done.notify_all();
+  return k;
+}
+
+Result<std::span<const DeviceEntry>> DeviceTable::devices(DeviceKind kind) {
+  auto k = enumerated(kind);
+  if (!k) return fail(std::move(k).error());
+  if ((*k)->failure) return fail(*(*k)->failure);
+  return std::span<const DeviceEntry>((*k)->devices);
+}
+
+std::string DeviceTable::no_devices_reason(DeviceKind kind) {
+  auto k = enumerated(kind);
+  if (!k) return k.error().message();
+  return (*k)->no_devices_reason;
+}
+
+std::vector<Device> DeviceTable::same_card_as(const DeviceEntry& device) {
+  std::vector<Device> same;
+  const auto& mine = device.facts.fields();
+  for (const DeviceKindEntry* kind : kinds()) {
+    if (kind->kind == device.device.kind) continue;
+    const auto others = devices(kind->kind);
+    if (!others) continue;
+    for (const DeviceEntry& other : *others) {
+      const auto& theirs = other.facts.fields();
+      const bool same_pci = !mine.pci.empty() && mine.pci == theirs.pci;
+      const bool both_uuids = !mine.uuid.empty() && !theirs.uuid.empty();
+      const bool same_uuid = both_uuids && mine.uuid == theirs.uuid;
+      if ((same_pci && (!both_uuids || same_uuid)) ||
+          (same_uuid && (mine.pci.empty() || theirs.pci.empty()))) {
+        same.push_back(other.device);
+      }
+    }
+  }
+  return same;
+}
+
+Result<const DeviceEntry*> DeviceTable::find(Device device) {
+  auto k = enumerated(device.kind);
+  if (!k) return fail(std::move(k).error());
+  if ((*k)->failure) return fail(*(*k)->failure);
+  const auto& devices = (*k)->devices;
+  const auto index = static_cast<std::size_t>(device.index);
+  if (device.index < 0 || index >= devices.size()) {
+    std::string have = devices.empty() ? "there are none"
+                                       : "there are " + std::to_string(devices.size()) + ", 0.." +
+                                             std::to_string(devices.size() - 1);
+    if (devices.empty() && !(*k)->no_devices_reason.empty()) have += ": " + (*k)->no_devices_reason;
+    return fail(Error(ErrorCode::kDeviceError,
+                      "no device " + device.to_string() + ": of kind '" +
+                          std::string(device.kind.name()) + "' " + have));
+  }
+  if (const auto& visible = (*k)->visible;
+      visible && std::find(visible->begin(), visible->end(), device.index) == visible->end()) {
+    return fail(Error(ErrorCode::kDeviceError,
+                      "device " + device.to_string() + " is hidden by devices.visible"));
+  }
+  if (devices[index].failure) return fail(*devices[index].failure);
+  return &devices[index];
+}
+
+Result<void*> DeviceTable::alloc(const DeviceEntry& device,
+                                 std::uint32_t memory_kind,
+                                 std::size_t size_bytes,
+                                 void* stream) {
+  const Kind* k = find_kind(device.device.kind);
+  void* memory = nullptr;
+  tenon_reason reason = empty_reason();
+  const tenon_status status = k->entry.table.alloc(
+      k->entry.table.context, &device.launch, memory_kind, size_bytes, stream, &memory, &reason);
+  if (status == TENON_OK && memory != nullptr) return memory;
+  return fail(owner_error(
+      status == TENON_OK ? ErrorCode::kOutOfMemory : code_of(status),
+      k->entry,
+      "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string(),
+      status,
+      reason));
+}
+
+void DeviceTable::free(const DeviceEntry& device,
+                       std::uint32_t memory_kind,
+                       void* memory,
+                       std::size_t size_bytes,
+                       void* stream) {
+  const Kind* k = find_kind(device.device.kind);
+  tenon_reason reason = empty_reason();
+  // Nothing can be done about a failing free; the owner keeps it as its last error.
+  (void)k->entry.table.free(
+      k->entry.table.context, &device.launch, memory_kind, memory, size_bytes, stream, &reason);
+}
+
+Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
+  Kind* k = find_kind(device.device.kind);
+  if (k->entry.table.stream_default == nullptr) return static_cast<void*>(nullptr);
+  Kind::Stream& slot = k->default_streams[static_cast<std::size_t>(device.device.index)];
+  if (slot.phase.load(std::memory_order_acquire) != Phase::kDone) {
+    std::unique_lock lock(state_->mutex);
+    state_->done.wait(
+        lock, [&] { return slot.phase.load(std::memory_order_acquire) != Phase::kRunning; });
+    if (slot.phase.load(std::memory_order_acquire) == Phase::kNotYet) {
+      slot.phase.store(Phase::kRunning, std::memory_order_release);
+      lock.unlock();
+      tenon_reason reason = empty_reason();
+      const tenon_status status = k->entry.table.stream_default(
+          k->entry.table.context, &device.launch, &slot.stream, &reason);
+      if (status != TENON_OK) {
+        slot.failure = owner_error(code_of(status),
+                                   k->entry,
+                                   "making the default stream of " + device.device.to_string(),
+                                   status,
+                                   reason);
+      }
+      lock.lock();
+      slot.phase.store(Phase::kDone, std::memory_order_release);
+      lock.unlock();
+      state_->done.notify_all();
+    }
+  }
+  if (slot.failure) return fail(*slot.failure);
+  return slot.stream;
+}
+
+Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
+  const Kind* k = find_kind(device.device.kind);
+  tenon_reason reason = empty_reason();
+  const tenon_status status =
+      k->entry.table.synchronize(k->entry.table.context, &device.launch, &reason);
+  if (status == TENON_OK) return {};
+  return fail(owner_error(
+      code_of(status), k->entry, "synchronising " + device.device.to_string(), status, reason));
+}
+
+Result<void> DeviceTable::copy_bytes(
+    Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes) {
+  if (size_bytes == 0) return {};
+  const DeviceKind cpu;
+  if (dst_device.kind == cpu && src_device.kind == cpu) {
+    std::memcpy(dst, src, size_bytes);
+    return {};
+  }
+  if (dst_device.kind != src_device.kind && dst_device.kind != cpu && src_device.kind != cpu) {
+    // Two kinds know nothing of each other: the bytes go through host memory.
+    std::vector<std::byte> host(size_bytes);
+    TENON_TRY(copy_bytes(Device{}, host.data(), src_device, src, size_bytes));
+    return copy_bytes(dst_device, dst, Device{}, host.data(), size_bytes);
+  }
+  const Device owner = dst_device.kind == cpu ? src_device : dst_device;
+  auto owner_entry = find(owner);
+  if (!owner_entry) return fail(std::move(owner_entry).error());
+  const Kind* k = find_kind(owner.kind);
+  const auto device_of = [&](Device d) -> Result<tenon_device> {
+    if (d.kind == cpu && find_kind(cpu) == nullptr) {
+      tenon_device host{};
+      host.struct_size = sizeof host;
+      host.kind = detail::str_of("cpu");
+      return host;
+    }
+    auto entry = find(d);
+    if (!entry) return fail(std::move(entry).error());
+    return (*entry)->launch;
+  };
+  tenon_device to{};
+  tenon_device from{};
+  TENON_TRY_ASSIGN(to, device_of(dst_device));
+  TENON_TRY_ASSIGN(from, device_of(src_device));
+  void* stream = nullptr;
+  TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
+  tenon_reason reason = empty_reason();
+  const tenon_status status = k->entry.table.copy(
+      k->entry.table.context, &to, dst, &from, src, size_bytes, stream, &reason);
+  if (status != TENON_OK) {
+    return fail(owner_error(code_of(status),
+                            k->entry,
+                            "copying " + std::to_string(size_bytes) + " bytes from " +
+                                src_device.to_string() + " to " + dst_device.to_string(),
+                            status,
+                            reason));
+  }
+  return synchronize(**owner_entry);
+}
+
+Result<Tensor> DeviceTable::make_tensor(DType dtype,
+                                        const Dims& shape,
+                                        Device device,
+                                        void* stream) {
+  Kind* k = find_kind(device.kind);
+  if (k == nullptr && device.kind == DeviceKind{}) return Tensor::host(dtype, shape);
+  auto entry = find(device);
+  if (!entry) return fail(std::move(entry).error());
+  const auto count = element_count(shape);
+  std::int64_t bytes = 0;
+  if (!count ||
+      __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
+    return fail(ErrorCode::kOutOfMemory,
+                "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
+  }
+  const auto size = static_cast<std::size_t>(bytes);
+  if (size == 0) {
+    return Tensor(std::make_shared<Storage>(nullptr, 0, device, nullptr),
+                  TensorView(nullptr, dtype, shape, device));
+  }
+  void* memory = nullptr;
+  TENON_TRY_ASSIGN(memory, alloc(**entry, TENON_MEMORY_DEVICE, size, stream));
+  const DeviceEntry* on = *entry;
+  auto release = [keep = k->shared_from_this(), on, stream](void* p, std::size_t n) {
+    tenon_reason reason = empty_reason();
+    (void)keep->entry.table.free(
+        keep->entry.table.context, &on->launch, TENON_MEMORY_DEVICE, p, n, stream, &reason);
+  };
+  return Tensor(std::make_shared<Storage>(memory, size, device, std::move(release)),
+                TensorView(memory, dtype, shape, device));
+}
+
+Result<Tensor> DeviceTable::to_device(const Tensor& tensor, Device device) {
+  if (!tensor.view().is_dense()) {
+    return fail(ErrorCode::kUsageError,
+                "only dense tensors move between devices; this one has strides " +
+                    tensor.strides().to_string());
+  }
+  auto made = make_tensor(tensor.dtype(), tensor.shape(), device);
+  if (!made) return made;
+  const auto bytes =
+      static_cast<std::size_t>(tensor.view().count()) * size_bytes_of(tensor.dtype());
+  TENON_TRY(
+      copy_bytes(device, made->view().first(), tensor.device(), tensor.view().first(), bytes));
+  return made;
+}
+
+}  // namespace tenon

@@ -1,0 +1,55 @@
+// An explanation as text for people.
+#include <algorithm>
+
+#include "registry/abi_text.hpp"
+#include "tenon/core/explain.hpp"
+#include "tenon/core/plugin_record.hpp"
+
+namespace tenon {
+namespace {
+
+std::string line_of(const CandidateReport& c) {
+  std::string line = c.plugin + ":" + c.key;
+  const std::size_t pad = line.size() < 28 ? 28 - line.size() : 1;
+  line += std::string(pad, ' ') + std::string(name_of(c.verdict));
+  line += std::string(12 - std::min<std::size_t>(11, name_of(c.verdict).size()), ' ') + "round " +
+          std::to_string(c.round);
+  if (!c.by.empty()) line += "  by " + c.by;
+  for (std::size_t i = 0; i < c.with.size(); ++i) line += (i == 0 ? "  with " : ", ") + c.with[i];
+  for (std::size_t i = 0; i < c.copies.size(); ++i)
+    line += (i == 0 ? "  on a dense copy of " : ", ") + c.copies[i];
+  if (!c.reason.text.empty()) line += "  " + c.reason.text;
+  return line;
+}
+
+}  // namespace
+
+std::string Explanation::table() const {
+  std::string text =
+      op + " on " + device.to_string() + ", target " +
+      (target.empty() ? std::string("not chosen") : target + " (from " + target_from + ")") + "\n";
+  for (const StepReport& step : steps) {
+    text += "interface " + step.interface + ": ";
+    text += step.winner ? *step.winner + " (round " + std::to_string(step.round) + ")\n"
+                        : std::string("no kernel\n");
+    if (!step.call.empty()) {
+      text += "  call ";
+      for (std::size_t i = 0; i < step.call.size(); ++i)
+        text += (i == 0 ? "" : ", ") + step.call[i].first + "=" + step.call[i].second.to_string();
+      text += "\n";
+    }
+    for (const auto& [name, facts] : step.facts) {
+      const auto* words = facts.get_if<std::string>();
+      text += "  " + name + ": " + (words == nullptr ? facts.to_string() : *words) + "\n";
+    }
+    for (const CandidateReport& c : step.candidates) text += "  " + line_of(c) + "\n";
+  }
+  if (!composition.empty()) text += "composition: " + composition + "\n";
+  for (const auto& [what, by] : excluded) text += "excluded: " + what + " (" + by + ")\n";
+  for (const auto& p : rejected_plugins)
+    text += "plugin not in use: " + p.path + " (" + p.stage + ": " + p.reason + ")\n";
+  if (error) text += error->to_string() + "\n";
+  return text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,62 @@
+// Look-up and growth of the call table.
+#include "runtime/binding.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tenon {
+namespace {
+
+void insert(std::vector<std::shared_ptr<const CallEntry>>& slots,
+            std::shared_ptr<const CallEntry> entry) {
+  const std::size_t mask = slots.size() - 1;
+  std::size_t at = entry->hash & mask;
+  while (slots[at] != nullptr) at = (at + 1) & mask;
+  slots[at] = std::move(entry);
+}
+
+}  // namespace
+
+const std::shared_ptr<const CallEntry>* Binding::find(std::uint64_t hash,
+                                                      std::span<const std::uint64_t> key) const {
+  if (slots.empty()) return nullptr;
+  const std::size_t mask = slots.size() - 1;
+  for (std::size_t at = hash & mask; slots[at] != nullptr; at = (at + 1) & mask) {
+    const CallEntry& entry = *slots[at];
+    if (entry.hash == hash &&
+        std::equal(entry.key.begin(), entry.key.end(), key.begin(), key.end()))
+      return &slots[at];
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Binding> Binding::with(std::shared_ptr<const CallEntry> entry,
+                                       std::size_t limit) const {
+  auto next = std::make_unique<Binding>();
+  next->target = target;
+  next->generation = generation;
+  next->default_version = default_version;
+  std::vector<std::shared_ptr<const CallEntry>> kept;
+  for (const auto& slot : slots) {
+    if (slot != nullptr) kept.push_back(slot);
+  }
+  next->hand = hand;
+  if (kept.size() >= std::max<std::size_t>(limit, 1)) {
+    // CLOCK: the first one from the hand on that was not used since the hand passed it last.
+    for (std::size_t steps = 0; steps <= 2 * kept.size(); ++steps) {
+      next->hand = next->hand % kept.size();
+      const auto& candidate = kept[next->hand];
+      if (!candidate->used.exchange(false, std::memory_order_relaxed)) break;
+      ++next->hand;
+    }
+    next->hand = next->hand % kept.size();
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(next->hand));
+  }
+  kept.push_back(std::move(entry));
+  next->count = kept.size();
+  next->slots.resize(std::bit_ceil(kept.size() * 2));
+  for (auto& e : kept) insert(next->slots, std::move(e));
+  return next;
+}
+
+}  // namespace tenon

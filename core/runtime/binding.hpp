@@ -1,0 +1,57 @@
+// The binding group of an instance: the target that serves it and the entries by call key.
+// Immutable once published.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/built_entries.hpp"
+#include "tenon/core/registry.hpp"
+
+namespace tenon {
+
+/// What a call key leads to.
+struct CallEntry {
+  std::vector<std::uint64_t> key;
+  std::uint64_t hash = 0;
+  std::shared_ptr<BuiltEntry> built;
+  std::uint32_t round = 0;
+  std::uint64_t copied_args = 0;
+  std::uint64_t workspace_bytes = 0;
+  /// CLOCK's mark: set by a hit only if it is not set yet, so that a hit of this round writes
+  /// nothing.
+  mutable std::atomic<bool> used{true};
+};
+
+/// Which target serves, and why.
+struct TargetChoice {
+  std::string name = "builtin";
+  std::string from = "detection";
+  std::optional<DeviceKind> kind;            ///< a table target of one kind
+  std::optional<std::int16_t> device_index;  ///< "KIND:2"
+  const BuilderTarget* builder = nullptr;
+};
+
+struct Binding {
+  TargetChoice target;
+  std::uint64_t generation = 0;  ///< unique within the instance
+  std::uint64_t default_version =
+      0;  ///< of the process default when it was made; ~0: the instance has its own
+  std::vector<std::shared_ptr<const CallEntry>>
+      slots;  ///< open addressing, a power of two; null: free
+  std::size_t count = 0;
+  std::size_t hand = 0;  ///< CLOCK's
+
+  [[nodiscard]] const std::shared_ptr<const CallEntry>* find(
+      std::uint64_t hash, std::span<const std::uint64_t> key) const;
+  /// A copy with one more entry; evicts one that was not used lately once there are `limit`.
+  [[nodiscard]] std::unique_ptr<Binding> with(std::shared_ptr<const CallEntry> entry,
+                                              std::size_t limit) const;
+};
+
+}  // namespace tenon

@@ -1,0 +1,63 @@
+// Building once, and destroying after the last launch has passed.
+#include "runtime/built_entries.hpp"
+
+namespace tenon {
+
+BuiltEntry::~BuiltEntry() {
+  // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
+  // instance.
+  if ((device_->launch.flags & TENON_DEVICE_FLAG_SYNCHRONOUS) == 0)
+    (void)devices_->synchronize(*device_);
+  kernel_.destroy(kernel_.state);
+}
+
+Result<std::shared_ptr<BuiltEntry>> BuildPool::get(
+    const std::vector<std::uint64_t>& identity,
+    const std::function<Result<std::shared_ptr<BuiltEntry>>()>& build,
+    bool& built) {
+  built = false;
+  std::shared_ptr<Pending> mine;
+  {
+    std::unique_lock lock(mutex_);
+    if (const auto at = entries_.find(identity); at != entries_.end()) {
+      if (auto entry = at->second.lock()) return entry;
+    }
+    if (const auto at = pending_.find(identity); at != pending_.end()) {
+      const std::shared_ptr<Pending> theirs = at->second;
+      changed_.wait(lock, [&] { return theirs->done; });
+      if (theirs->error) return fail(*theirs->error);
+      return theirs->entry;
+    }
+    mine = std::make_shared<Pending>();
+    pending_.emplace(identity, mine);
+  }
+  Result<std::shared_ptr<BuiltEntry>> result = build();  // no lock is held while the plugin builds
+  {
+    const std::lock_guard lock(mutex_);
+    if (result) {
+      mine->entry = *result;
+      entries_[identity] = *result;
+      built = true;
+      builds_.fetch_add(1, std::memory_order_relaxed);
+      if (entries_.size() > sweep_at_) {
+        std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+        sweep_at_ = std::max<std::size_t>(256, entries_.size() * 2);
+      }
+    } else {
+      mine->error = result.error();
+    }
+    mine->done = true;
+    pending_.erase(identity);
+  }
+  changed_.notify_all();
+  return result;
+}
+
+std::size_t BuildPool::live() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t n = 0;
+  for (const auto& [identity, entry] : entries_) n += entry.expired() ? 0 : 1;
+  return n;
+}
+
+}  // namespace tenon

@@ -1,0 +1,68 @@
+// What kernel types built, shared by every instance of a Runtime; one identity is built once.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/core/registry.hpp"
+
+namespace tenon {
+
+/// A kernel and its plugin's state. Destroyed once nothing launches it any more.
+class BuiltEntry {
+ public:
+  BuiltEntry(std::shared_ptr<const KernelType> type,
+             std::shared_ptr<DeviceTable> devices,
+             const DeviceEntry* device,
+             const tenon_kernel& kernel)
+      : type_(std::move(type)), devices_(std::move(devices)), device_(device), kernel_(kernel) {}
+  ~BuiltEntry();
+  BuiltEntry(const BuiltEntry&) = delete;
+  BuiltEntry& operator=(const BuiltEntry&) = delete;
+
+  [[nodiscard]] const tenon_kernel& kernel() const { return kernel_; }
+  [[nodiscard]] const KernelType& type() const { return *type_; }
+  [[nodiscard]] const DeviceEntry& device() const { return *device_; }
+
+ private:
+  std::shared_ptr<const KernelType> type_;
+  std::shared_ptr<DeviceTable> devices_;
+  const DeviceEntry* device_;
+  tenon_kernel kernel_;
+};
+
+/// The weak pool of built entries, keyed by build identity.
+class BuildPool {
+ public:
+  /// Gives the entry of this identity, building it if nobody holds one. Threads that need the same
+  /// identity wait for the one that builds, and share its result or its error; the next call tries
+  /// again after an error. `built` tells whether this call built it.
+  Result<std::shared_ptr<BuiltEntry>> get(
+      const std::vector<std::uint64_t>& identity,
+      const std::function<Result<std::shared_ptr<BuiltEntry>>()>& build,
+      bool& built);
+  [[nodiscard]] std::size_t builds() const { return builds_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::size_t live() const;
+
+ private:
+  struct Pending {
+    bool done = false;
+    std::shared_ptr<BuiltEntry> entry;
+    std::optional<Error> error;
+  };
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::vector<std::uint64_t>, std::weak_ptr<BuiltEntry>> entries_;
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<Pending>> pending_;
+  std::size_t sweep_at_ = 256;
+  std::atomic<std::size_t> builds_{0};
+};
+
+}  // namespace tenon

@@ -1,0 +1,122 @@
+// Engine: makes ops, keeps the process default target.
+#include "tenon/core/engine.hpp"
+
+#include "runtime/instance.hpp"
+#include "tenon/core/nearest.hpp"
+
+namespace tenon {
+
+std::shared_ptr<Engine> Engine::create(EngineOptions options, LogSink log) {
+  return std::shared_ptr<Engine>(new Engine(std::move(options), std::move(log)));
+}
+
+Engine::Engine(EngineOptions options, LogSink log) : internals_(std::make_unique<Internals>()) {
+  internals_->options = std::move(options);
+  internals_->log = std::move(log);
+}
+
+Engine::~Engine() = default;
+
+Registry& Engine::registry() { return internals_->registry; }
+DeviceTable& Engine::devices() { return *internals_->devices; }
+const EngineOptions& Engine::options() const { return internals_->options; }
+
+void Engine::log(int level, std::string_view component, std::string_view text) const {
+  if (internals_->log) internals_->log(level, component, text);
+}
+
+std::uint64_t Engine::next_instance_key() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+Result<Op> Engine::make(std::string_view op,
+                        std::span<const NamedValue> params,
+                        const InstanceOptions& options) {
+  auto instance = std::make_unique<Op::Instance>();
+  ConstructionGroup& c = instance->construction;
+  c.snapshot = internals_->registry.snapshot();
+  auto found = c.snapshot->op(op);
+  if (!found) {
+    Error error = std::move(found).error();
+    if (const auto failed = failed_plugins_text(*c.snapshot); !failed.empty())
+      error.with_hint(error.hint() + "; " + failed);
+    return fail(std::move(error));
+  }
+  c.op_class = *found;
+  const OpDecl& decl = c.op_class->plan->decl();
+  auto construction = c.op_class->plan->construct(params, options.tensors);
+  if (!construction) return fail(std::move(construction).error());
+  c.construction = std::move(*construction);
+  c.engine = shared_from_this();
+  c.options = options;
+  if (const auto configured = internals_->options.ops.find(decl.full_name());
+      configured != internals_->options.ops.end()) {
+    c.configured = configured->second;
+    for (const auto& key : c.configured.disable) c.disabled.emplace_back(key.value, key.from);
+  }
+  for (const auto& [interface, key] : options.kernel_override) {
+    const auto at = std::find_if(decl.interfaces.begin(),
+                                 decl.interfaces.end(),
+                                 [&](const auto& i) { return i.name == interface; });
+    std::vector<std::string> names;
+    if (at == decl.interfaces.end()) {
+      for (const auto& i : decl.interfaces) names.push_back(i.name);
+      return fail(Error(ErrorCode::kUsageError,
+                        "kernel_override names interface '" + interface + "', which op '" +
+                            decl.name + "' does not have")
+                      .with_hint(did_you_mean(interface, names)));
+    }
+    const auto& types =
+        c.op_class->interfaces[static_cast<std::size_t>(at - decl.interfaces.begin())].types;
+    if (std::none_of(
+            types.begin(), types.end(), [&](const auto& t) { return t->qualified == key; })) {
+      for (const auto& t : types) names.push_back(t->qualified);
+      return fail(Error(ErrorCode::kUsageError,
+                        "kernel_override names '" + key +
+                            "', which no plugin registered for interface '" + interface + "'")
+                      .with_hint(did_you_mean(key, names)));
+    }
+  }
+  c.key = next_instance_key();
+  if (instance->has_own_target()) {
+    auto target = instance->choose_target();
+    if (!target) return fail(std::move(target).error());
+  }
+  return Op(std::move(instance));
+}
+
+Result<void> Engine::set_default_target(std::string target, std::string from) {
+  if (!target.empty()) {
+    auto parsed = parse_target(*internals_->registry.snapshot(), target, from);
+    if (!parsed) return fail(std::move(parsed).error());
+  }
+  const std::lock_guard lock(internals_->default_mutex);
+  if (target.empty()) {
+    internals_->process_default.reset();
+  } else {
+    internals_->process_default = Setting<std::string>{std::move(target), std::move(from)};
+  }
+  internals_->default_version.fetch_add(1, std::memory_order_acq_rel);
+  return {};
+}
+
+Setting<std::string> Engine::default_target() const {
+  const std::lock_guard lock(internals_->default_mutex);
+  if (internals_->process_default) return *internals_->process_default;
+  if (internals_->options.target) return *internals_->options.target;
+  return {};
+}
+
+Result<Device> Engine::default_device() const {
+  if (const auto& configured = internals_->options.default_device)
+    return Device::parse(configured->value);
+  const Setting<std::string> target = default_target();
+  if (target.value.empty()) return Device{};
+  auto parsed = parse_target(*internals_->registry.snapshot(), target.value, target.from);
+  if (!parsed) return fail(std::move(parsed).error());
+  if (!parsed->kind) return Device{};
+  return Device{*parsed->kind, parsed->device_index.value_or(0)};
+}
+
+}  // namespace tenon

@@ -1,0 +1,211 @@
+// Explaining a call: the same preparation and selection as a miss, with everything reported and
+// nothing built.
+#include <algorithm>
+
+#include "registry/abi_text.hpp"
+#include "runtime/step_run.hpp"
+
+namespace tenon {
+namespace {
+
+std::string describe(const tenon_arg_facts& facts) {
+  if (facts.present == 0) return "absent";
+  std::string text(layout_name(facts.layout));
+  text += ", " + std::to_string(1u << facts.align_log2) + "-byte aligned";
+  if (facts.wide != 0) text += ", wide";
+  return text;
+}
+
+std::vector<NamedValue> branch_of(const OpDecl& decl,
+                                  const CallArgs& args,
+                                  const CallFrame& frame) {
+  std::vector<NamedValue> branch;
+  for (std::size_t i = 0; i < decl.inputs.size(); ++i) {
+    if (decl.inputs[i].optional != When::kNever)
+      branch.emplace_back("present(" + decl.inputs[i].name + ")", args.inputs[i].present());
+    if (frame.written_inputs[i]) branch.emplace_back("written(" + decl.inputs[i].name + ")", true);
+  }
+  if (decl.buffered_output()) branch.emplace_back("present(out)", args.out != nullptr);
+  return branch;
+}
+
+}  // namespace
+
+class Explainer {
+ public:
+  Explainer(Op::Instance& instance, const CallArgs& args, std::span<const DeviceFacts> assumed)
+      : instance_(instance), args_(args), assumed_(assumed) {
+    state_.frame = instance.plan().make_frame();
+  }
+
+  Explanation run() {
+    const OpDecl& decl = instance_.decl();
+    e_.op = decl.name;
+    for (const PluginRecord& record : instance_.construction.snapshot->plugins()) {
+      if (record.state == PluginState::kActive || record.state == PluginState::kShadowed) continue;
+      e_.rejected_plugins.push_back(
+          {record.path, std::string(name_of(record.stage)), record.reason});
+    }
+    e_.excluded = instance_.engine().options.excluded;
+    const Construction& construction = *instance_.construction.construction;
+    if (!instance_.plan().check(construction, args_, *state_.frame)) {
+      e_.error = instance_.plan().failure(construction, args_, *state_.frame);
+      return std::move(e_);
+    }
+    e_.device = state_.frame->device;
+    e_.branch = branch_of(decl, args_, *state_.frame);
+    if (!choose_target()) return std::move(e_);
+    imagine_outputs();
+    for (std::uint32_t step = 0; step < decl.steps.size() && !e_.error; ++step) {
+      const auto interface = instance_.plan().active_interface(step, construction, *state_.frame);
+      if (interface) explain_step(step, *interface);
+    }
+    if (decl.interfaces.empty()) {
+      e_.error = Error(
+          ErrorCode::kOpNotAvailable,
+          "op '" + decl.name + "' has no kernel interfaces: only a builder target can serve it");
+    }
+    return std::move(e_);
+  }
+
+ private:
+  bool choose_target() {
+    auto choice = instance_.choose_target();
+    if (!choice) {
+      // A kind that is only assumed counts as present.
+      const auto requested = instance_.construction.options.target;
+      const auto kind =
+          requested ? Device::parse(*requested) : Result<Device>(fail(ErrorCode::kUsageError, ""));
+      const bool is_assumed =
+          kind && std::any_of(assumed_.begin(), assumed_.end(), [&](const auto& a) {
+            return a.fields().kind == kind->kind.name();
+          });
+      if (!is_assumed) {
+        e_.error = choice.error();
+        return false;
+      }
+      TargetChoice of_kind;
+      of_kind.name = std::string(kind->kind.name());
+      of_kind.from = "the instance";
+      of_kind.kind = kind->kind;
+      choice = std::move(of_kind);
+    }
+    e_.target = choice->name;
+    e_.target_from = choice->from;
+    if (choice->builder != nullptr) e_.target_plugin = choice->builder->plugin->id;
+    const bool mismatch = (choice->kind && *choice->kind != e_.device.kind) ||
+                          (choice->device_index && *choice->device_index != e_.device.index);
+    if (mismatch) {
+      e_.error = Error(ErrorCode::kTargetMismatch,
+                       "the call is on " + e_.device.to_string() + ", but target '" + choice->name +
+                           "' (from " + choice->from + ") serves device kind " +
+                           (choice->kind ? std::string(choice->kind->name()) : choice->name));
+    }
+    return true;
+  }
+
+  // Outputs that a call would make: dense and fully aligned.
+  void imagine_outputs() {
+    const CallFrame& frame = *state_.frame;
+    const OpDecl& decl = instance_.decl();
+    std::size_t total = 0;
+    state_.output_first.clear();
+    for (std::size_t i = 0; i < frame.outputs.size(); ++i) {
+      state_.output_first.push_back(static_cast<std::uint32_t>(total));
+      total += decl.outputs[i].list ? frame.outputs[i].list_count : 1;
+    }
+    state_.output_first.push_back(static_cast<std::uint32_t>(total));
+    imagined_.reserve(total);
+    std::size_t from_lists = 0;
+    for (std::size_t i = 0; i < frame.outputs.size(); ++i) {
+      const OutputSpec& spec = frame.outputs[i];
+      for (std::uint32_t at = state_.output_first[i]; at < state_.output_first[i + 1]; ++at) {
+        const OutputSpec& one = decl.outputs[i].list ? frame.list_outputs[from_lists++] : spec;
+        if (!one.present) {
+          state_.outputs.push_back(nullptr);
+        } else if (decl.outputs[i].buffer_out && args_.out != nullptr) {
+          state_.outputs.push_back(args_.out);
+        } else if (one.alias_input >= 0) {
+          state_.outputs.push_back(
+              args_.inputs[static_cast<std::size_t>(one.alias_input)].single());
+        } else {
+          imagined_.emplace_back(
+              reinterpret_cast<void*>((std::uintptr_t{1} << 60) + (imagined_.size() << 44)),
+              one.dtype,
+              one.shape,
+              frame.device);
+          state_.outputs.push_back(&imagined_.back());
+        }
+      }
+    }
+  }
+
+  void explain_step(std::uint32_t step, std::uint32_t interface) {
+    StepRun run(instance_, state_, args_, step, interface);
+    StepReport report;
+    report.step = instance_.decl().steps[step].name;
+    report.interface = run.interface_decl().name;
+    if (auto prepared = run.prepare(); !prepared) {
+      e_.error = std::move(prepared).error();
+      e_.steps.push_back(std::move(report));
+      return;
+    }
+    const InterfaceDecl& decl = run.interface_decl();
+    for (std::size_t i = 0; i < decl.fields.size(); ++i)
+      report.call.emplace_back(decl.fields[i].name, detail::value_of(state_.fields[i]));
+    for (std::size_t a = 0; a < decl.args.size(); ++a)
+      report.facts.emplace_back(decl.args[a].name, Value(describe(state_.facts[a])));
+    const DeviceFacts* facts = nullptr;
+    for (const DeviceFacts& a : assumed_) {
+      if (a.fields().kind == e_.device.kind.name() && a.fields().index == e_.device.index)
+        facts = &a;
+    }
+    const DeviceEntry* entry = nullptr;
+    if (facts == nullptr) {
+      auto found = instance_.engine().devices->find(e_.device);
+      if (!found) {
+        e_.error = std::move(found).error();
+        e_.steps.push_back(std::move(report));
+        return;
+      }
+      entry = *found;
+      facts = &entry->facts;
+    }
+    std::string forced;
+    std::string forced_by;
+    const SelectionQuery query = run.query(*facts, e_.device.kind, forced, forced_by);
+    const SelectionResult result = select(query, &report.candidates);
+    report.round = result.round;
+    if (result.winner != nullptr) report.winner = result.winner->qualified;
+    std::stable_sort(
+        report.candidates.begin(), report.candidates.end(), [](const auto& a, const auto& b) {
+          if ((a.verdict == Verdict::kChosen) != (b.verdict == Verdict::kChosen))
+            return a.verdict == Verdict::kChosen;
+          if (a.round != b.round) return a.round < b.round;
+          return std::pair(a.plugin, a.key) < std::pair(b.plugin, b.key);
+        });
+    const bool refused_reference =
+        result.winner != nullptr && result.winner->reference() &&
+        instance_.engine().options.selection.reference.value == ReferencePolicy::kError;
+    if ((result.outcome != SelectionOutcome::kChosen || refused_reference) && !e_.error) {
+      DeviceEntry imagined;
+      imagined.device = e_.device;
+      imagined.facts = *facts;
+      e_.error = run.selection_error(query, entry == nullptr ? imagined : *entry);
+    }
+    e_.steps.push_back(std::move(report));
+  }
+
+  Op::Instance& instance_;
+  const CallArgs& args_;
+  std::span<const DeviceFacts> assumed_;
+  ThreadState state_;
+  std::vector<TensorView> imagined_;
+  Explanation e_;
+};
+
+Explanation Op::Instance::explain(const CallArgs& args, std::span<const DeviceFacts> assumed) {
+  return Explainer(*this, args, assumed).run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,120 @@
+// The state of an op instance in three groups, and the seven steps of a call.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "registry/selection.hpp"
+#include "runtime/binding.hpp"
+#include "runtime/thread_state.hpp"
+#include "tenon/core/flow.hpp"
+#include "tenon/core/op.hpp"
+
+namespace tenon {
+
+struct Engine::Internals {
+  EngineOptions options;
+  LogSink log;
+  std::shared_ptr<DeviceTable> devices = std::make_shared<DeviceTable>();
+  Registry registry{*devices};
+  BuildPool builds;
+  mutable std::mutex default_mutex;
+  std::optional<Setting<std::string>> process_default;  ///< set_default_target
+  std::atomic<std::uint64_t> default_version{1};
+  std::mutex warned_mutex;
+  std::set<std::string> warned;  ///< "op: reason" of reference kernels that serve
+};
+
+/// Written at construction only; kept on undo.
+struct ConstructionGroup {
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const Snapshot> snapshot;
+  const OpClass* op_class = nullptr;
+  std::shared_ptr<const Construction> construction;
+  InstanceOptions options;
+  OpOptions configured;                                       ///< ops.<Op> of the configuration
+  std::vector<std::pair<std::string, std::string>> disabled;  ///< key and setting
+  std::uint64_t key = 0;
+  bool is_copier =
+      false;  ///< the CopyFwdOp behind round 2: no round 2 of its own, no warning, no record
+};
+
+/// Written when a target is selected and kernels are built; reset on undo. One immutable object
+/// behind a pointer.
+struct BindingGroup {
+  std::atomic<const Binding*> current{nullptr};
+  std::mutex mutex;  ///< of writers
+  std::vector<std::unique_ptr<const Binding>>
+      owned;  ///< the current one and retired ones still seen
+  std::uint64_t next_generation = 1;
+};
+
+/// Written during calls, whatever the target; kept on undo.
+struct RunningGroup {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<ThreadState>> threads;
+  std::unique_ptr<Op> copier_owner;
+  std::atomic<Op*> copier{nullptr};
+};
+
+struct Op::Instance {
+  ConstructionGroup construction;
+  BindingGroup binding;
+  RunningGroup running;
+
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  ~Instance();
+
+  [[nodiscard]] const SignaturePlan& plan() const { return *construction.op_class->plan; }
+  [[nodiscard]] const OpDecl& decl() const { return plan().decl(); }
+  [[nodiscard]] Engine::Internals& engine() const { return construction.engine->internals(); }
+
+  /// This thread's state of this instance; made at the thread's first call.
+  ThreadState& thread_state();
+
+  /// The seven steps. Made outputs are left in `state.made`, all outputs in `state.outputs`.
+  Result<void> call(ThreadState& state, const CallArgs& args);
+
+  /// Copies between two views of one device through the CopyFwdOp table.
+  Result<void> copy(const TensorView& from, const TensorView& to);
+  [[nodiscard]] bool can_copy(DeviceKind kind, DType dtype) const;
+
+  /// The target that is bound now; empty where none is.
+  [[nodiscard]] std::string serving_target(ThreadState& state) const;
+
+  Explanation explain(const CallArgs& args, std::span<const DeviceFacts> assumed);
+
+  /// The target that a call gets: requested or detected.
+  Result<TargetChoice> choose_target() const;
+  [[nodiscard]] bool has_own_target() const {
+    return construction.options.target || construction.configured.target;
+  }
+
+ private:
+  friend class CallRun;
+  Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
+  const Binding* protect(ThreadState& state) const;
+  /// Publishes a binding and retires the one before. @pre binding.mutex is held.
+  const Binding* publish(std::unique_ptr<const Binding> next);
+  void reclaim();
+  void undo(std::uint64_t published);
+};
+
+/// Parses a target request against a snapshot. @errors UnknownTarget with the nearest names and
+/// failed plugins.
+Result<TargetChoice> parse_target(const Snapshot& snapshot,
+                                  const std::string& request,
+                                  std::string from);
+/// "; plugins that failed to load: ..." or empty.
+[[nodiscard]] std::string failed_plugins_text(const Snapshot& snapshot);
+
+}  // namespace tenon

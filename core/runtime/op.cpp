@@ -1,0 +1,247 @@
+// The public face of an instance: named calls, meta calls, the last record.
+#include "tenon/core/op.hpp"
+
+#include <array>
+
+#include "runtime/instance.hpp"
+#include "tenon/core/nearest.hpp"
+
+namespace tenon {
+
+Op::Op(std::unique_ptr<Instance> instance) : instance_(std::move(instance)) {}
+Op::Op(Op&&) noexcept = default;
+Op& Op::operator=(Op&&) noexcept = default;
+Op::~Op() = default;
+
+const OpDecl& Op::decl() const { return instance_->decl(); }
+const SignaturePlan& Op::plan() const { return instance_->plan(); }
+std::uint64_t Op::key() const { return instance_->construction.key; }
+
+namespace {
+
+Error unknown_input(const OpDecl& decl, std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& input : decl.inputs) names.push_back(input.name);
+  std::string list;
+  for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;
+  const std::string near = did_you_mean(name, names);
+  return Error(ErrorCode::kSignatureMismatch,
+               "op '" + decl.name + "' has no input '" + std::string(name) + "'")
+      .with_hint((near.empty() ? "" : near + " ") + "its inputs are: " + list)
+      .with_where(decl.where.to_string())
+      .with("argument", std::string(name));
+}
+
+// Named arguments as positional ones: pointers into storage that the caller keeps.
+class Positional {
+ public:
+  template <class Items, class ViewOf>
+  Result<void> place(const OpDecl& decl, const Items& items, ViewOf&& view_of) {
+    by_input_.assign(decl.inputs.size(), {});
+    for (const auto& item : items) {
+      const auto index = decl.input_index(item.name);
+      if (!index) return fail(unknown_input(decl, item.name));
+      if (!by_input_[*index].empty() && !decl.inputs[*index].list) {
+        return fail(
+            Error(ErrorCode::kSignatureMismatch,
+                  "input '" + std::string(item.name) + "' of op '" + decl.name + "' is given twice")
+                .with("argument", std::string(item.name)));
+      }
+      by_input_[*index].push_back(view_of(item));
+    }
+    args_.resize(decl.inputs.size());
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      if (!by_input_[i].empty())
+        args_[i] = {by_input_[i].data(), static_cast<std::uint32_t>(by_input_[i].size())};
+    }
+    return {};
+  }
+  [[nodiscard]] std::span<const TensorArg> args() const { return args_; }
+
+ private:
+  std::vector<std::vector<const TensorView*>> by_input_;
+  std::vector<TensorArg> args_;
+};
+
+// Views of specs at made-up addresses, each in memory of its own, so that facts can be told without
+// memory.
+class Imagined {
+ public:
+  explicit Imagined(std::size_t count) { views_.reserve(count); }
+  const TensorView* view(const NamedSpec& named) {
+    TensorView v(reinterpret_cast<void*>((views_.size() + 1) << 44),
+                 named.spec.dtype,
+                 named.spec.shape,
+                 named.spec.strides,
+                 named.spec.device);
+    v.byte_offset =
+        static_cast<std::uint64_t>(named.offset_elements) * size_bytes_of(named.spec.dtype);
+    views_.push_back(v);
+    return &views_.back();
+  }
+
+ private:
+  std::vector<TensorView> views_;  // never grows past its reserve, so pointers hold
+};
+
+// Where a call without tensors lives; only such calls need it.
+Result<Device> default_device(const Op::Instance& instance, std::span<const TensorArg> inputs) {
+  for (const TensorArg& arg : inputs) {
+    if (arg.present()) return Device{};
+  }
+  return instance.construction.engine->default_device();
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> Op::call(std::span<const NamedTensor> inputs,
+                                     const CallOptions& options) {
+  Positional positional;
+  TENON_TRY(
+      positional.place(decl(), inputs, [](const NamedTensor& t) { return &t.tensor.view(); }));
+  CallArgs args;
+  args.inputs = positional.args();
+  args.out = options.out;
+  args.device = options.device;
+  TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, args.inputs));
+  ThreadState& state = instance_->thread_state();
+  TENON_TRY(instance_->call(state, args));
+  std::vector<Tensor> outputs;
+  outputs.reserve(state.outputs.size());
+  for (std::size_t i = 0; i < state.outputs.size(); ++i) {
+    if (state.outputs[i] == nullptr) {
+      outputs.emplace_back();
+    } else if (state.made[i].defined()) {
+      outputs.push_back(std::move(state.made[i]));
+      state.made[i] = Tensor();
+    } else {
+      // An input or `out`: the same memory, kept alive where the caller gave a Tensor.
+      std::shared_ptr<Storage> keep;
+      for (const NamedTensor& t : inputs) {
+        if (t.tensor.view().first() == state.outputs[i]->first()) keep = t.tensor.storage();
+      }
+      outputs.emplace_back(std::move(keep), *state.outputs[i]);
+    }
+  }
+  return outputs;
+}
+
+Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
+  if (inputs.size() != decl().inputs.size()) {
+    return fail(ErrorCode::kUsageError,
+                "op '" + decl().name + "' takes " + std::to_string(decl().inputs.size()) +
+                    " inputs, absent ones included; got " + std::to_string(inputs.size()));
+  }
+  CallArgs args;
+  args.inputs = inputs;
+  args.out = &out;
+  return instance_->call(instance_->thread_state(), args);
+}
+
+Result<Op::Inferred> Op::infer(std::span<const NamedSpec> inputs, const NamedSpec* out) {
+  Imagined imagined(inputs.size() + 1);
+  Positional positional;
+  TENON_TRY(positional.place(decl(), inputs, [&](const NamedSpec& s) { return imagined.view(s); }));
+  CallArgs args;
+  args.inputs = positional.args();
+  args.out = out == nullptr ? nullptr : imagined.view(*out);
+  args.meta = true;
+  TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, args.inputs));
+  const Construction& construction = *instance_->construction.construction;
+  const auto frame = plan().make_frame();
+  if (!plan().check(construction, args, *frame))
+    return fail(plan().failure(construction, args, *frame));
+  Inferred inferred;
+  inferred.device = frame->device;
+  inferred.branch = frame->branch;
+  inferred.outputs = frame->outputs;
+  for (std::size_t i = 0; i < decl().inputs.size(); ++i) {
+    if (frame->written_inputs[i]) inferred.written_inputs.push_back(decl().inputs[i].name);
+  }
+  inferred.indices = plan().indices(construction, *frame);
+  inferred.cost = plan().cost(construction, args, *frame);
+  return inferred;
+}
+
+Explanation Op::explain(std::span<const NamedSpec> inputs,
+                        const NamedSpec* out,
+                        std::span<const DeviceFacts> assumed) {
+  Imagined imagined(inputs.size() + 1);
+  Positional positional;
+  const auto failed = [&](Error error) {
+    Explanation e;
+    e.op = decl().name;
+    e.error = std::move(error);
+    return e;
+  };
+  if (auto placed =
+          positional.place(decl(), inputs, [&](const NamedSpec& s) { return imagined.view(s); });
+      !placed) {
+    return failed(std::move(placed).error());
+  }
+  CallArgs args;
+  args.inputs = positional.args();
+  args.out = out == nullptr ? nullptr : imagined.view(*out);
+  args.meta = true;
+  auto device = default_device(*instance_, args.inputs);
+  if (!device) return failed(std::move(device).error());
+  args.default_device = *device;
+  return instance_->explain(args, assumed);
+}
+
+std::optional<SignatureCall> Op::last_call() const {
+  const ThreadState& state = instance_->thread_state();
+  const RecordStore& r = state.record;
+  if (!r.valid) return std::nullopt;
+  const OpDecl& d = decl();
+  const Construction& construction = *instance_->construction.construction;
+  const CallFrame& frame = *state.last_frame;
+  SignatureCall record;
+  record.op = d.full_name();
+  record.device = r.device;
+  record.has_out = r.has_out;
+  record.built = r.built;
+  record.target = serving_target();
+
+  // The same call again, as views without memory.
+  std::vector<std::vector<const TensorView*>> items(d.inputs.size());
+  std::vector<TensorArg> inputs(d.inputs.size());
+  std::size_t list_at = 0;
+  for (std::size_t i = 0; i < d.inputs.size(); ++i) {
+    for (std::uint32_t e = 0; e < r.input_counts[i]; ++e) {
+      const TensorView& view = d.inputs[i].list ? r.list_items[list_at++] : r.inputs[i];
+      items[i].push_back(&view);
+      record.tensors.emplace_back(d.inputs[i].name, view.spec());
+    }
+    if (!items[i].empty())
+      inputs[i] = {items[i].data(), static_cast<std::uint32_t>(items[i].size())};
+    if (frame.written_inputs[i]) record.written_inputs.push_back(d.inputs[i].name);
+  }
+  for (std::size_t i = 0; i < d.outputs.size(); ++i) {
+    const OutputSpec& o = frame.outputs[i];
+    if (o.present)
+      record.tensors.emplace_back(d.outputs[i].name,
+                                  TensorSpec{o.dtype, o.shape, dense_strides(o.shape), r.device});
+  }
+  CallArgs args;
+  args.inputs = inputs;
+  args.out = r.has_out ? &r.out : nullptr;
+  args.default_device = r.device;
+  args.meta = true;
+  record.indices = plan().indices(construction, frame);
+  record.traffic = plan().traffic(construction, args, frame);
+  record.cost = plan().cost(construction, args, frame);
+  for (std::size_t k = 0; k < r.kernel_count; ++k) {
+    const KernelTrace& t = r.kernels[k];
+    record.kernels.push_back(
+        {d.steps[t.step].name, d.interfaces[t.interface].name, t.type->qualified, t.copies});
+    record.copies += t.copies;
+  }
+  return record;
+}
+
+std::string Op::serving_target() const {
+  return instance_->serving_target(instance_->thread_state());
+}
+
+}  // namespace tenon

@@ -1,0 +1,323 @@
+// Selecting, building and launching the kernel of a step.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "registry/abi_text.hpp"
+#include "runtime/call_key.hpp"
+#include "runtime/step_run.hpp"
+#include "runtime/workspace.hpp"
+
+namespace tenon {
+
+using detail::empty_reason;
+
+namespace {
+
+// What a plugin's status means for the call. REFUSED means something only from refuse.
+ErrorCode error_code(tenon_status status, ErrorCode otherwise) {
+  switch (status) {
+    case TENON_REFUSED:
+      return ErrorCode::kPluginFailed;
+    case TENON_OUT_OF_MEMORY:
+      return ErrorCode::kOutOfMemory;
+    case TENON_DEVICE:
+      return ErrorCode::kDeviceError;
+    case TENON_SHUT_DOWN:
+      return ErrorCode::kShutDown;
+    default:
+      return otherwise;
+  }
+}
+
+Error plugin_error(const KernelType& type,
+                   const char* what,
+                   tenon_status status,
+                   const tenon_reason& reason,
+                   ErrorCode otherwise) {
+  std::string why = detail::text_of(reason);
+  if (why.empty()) why = "status " + std::string(status_name(status)) + " without a text";
+  if (status == TENON_REFUSED) why = "it answered REFUSED, which only refuse may do: " + why;
+  return Error(error_code(status, otherwise),
+               "kernel type '" + type.qualified + "' of interface '" + type.interface +
+                   "': " + what + " failed: " + why)
+      .with_where(type.plugin->path)
+      .with("plugin", type.plugin->id)
+      .with("status", std::string(status_name(status)));
+}
+
+}  // namespace
+
+SelectionQuery StepRun::query(const DeviceFacts& facts,
+                              DeviceKind kind,
+                              std::string& forced,
+                              std::string& forced_by) const {
+  const ConstructionGroup& c = instance_.construction;
+  const SelectionOptions& options = instance_.engine().options.selection;
+  const CopyPolicy copies = c.options.copies.value_or(options.copies.value);
+  bool can_copy = !c.is_copier && copies == CopyPolicy::kAllow;
+  for (std::size_t a = 0; a < decl_.args.size() && can_copy; ++a) {
+    const auto dtype = dtype_from_abi(state_.dtypes[a]);
+    const bool in_the_way =
+        state_.facts[a].present != 0 && state_.facts[a].layout != TENON_LAYOUT_DENSE;
+    can_copy = !in_the_way || (dtype && instance_.can_copy(kind, *dtype));
+  }
+  forced.clear();
+  if (const auto own = c.options.kernel_override.find(decl_.name);
+      own != c.options.kernel_override.end()) {
+    forced = own->second;
+    forced_by = "kernel_override of the instance";
+  } else if (const auto configured = c.configured.kernel.find(decl_.name);
+             configured != c.configured.kernel.end()) {
+    // By configuration a kernel is forced on the device kinds that it declares, and only there.
+    const auto type = std::find_if(table_.types.begin(), table_.types.end(), [&](const auto& t) {
+      return t->qualified == configured->second.value;
+    });
+    if (type == table_.types.end() || (*type)->serves(kind)) {
+      forced = configured->second.value;
+      forced_by = configured->second.from;
+    }
+  }
+  const auto& prefer = c.configured.prefer ? c.configured.prefer->value : options.prefer.value;
+  return SelectionQuery{decl_,
+                        table_,
+                        state_.fields,
+                        state_.facts,
+                        state_.dtypes,
+                        state_.dense_wide,
+                        kind,
+                        facts,
+                        can_copy,
+                        c.options.deterministic.value_or(options.deterministic.value),
+                        prefer,
+                        forced,
+                        forced_by,
+                        c.disabled};
+}
+
+void StepRun::project(const KernelType& type,
+                      std::span<const tenon_arg_facts> facts,
+                      tenon_call& call) {
+  call = {
+      sizeof(tenon_call), state_.fields.data(), state_.fields.size(), facts.data(), facts.size()};
+  if (type.contract.exact()) return;
+  state_.plugin_fields.resize(type.contract.fields().size());
+  state_.plugin_facts.resize(type.contract.args().size());
+  type.contract.project(state_.fields, facts, state_.plugin_fields, state_.plugin_facts);
+  call.fields = state_.plugin_fields.data();
+  call.n_fields = state_.plugin_fields.size();
+  call.args = state_.plugin_facts.data();
+  call.n_args = state_.plugin_facts.size();
+}
+
+Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device, bool& built) {
+  std::string forced;
+  std::string forced_by;
+  const SelectionQuery q = query(device.facts, device.device.kind, forced, forced_by);
+  const SelectionResult selection = select(q);
+  if (selection.outcome != SelectionOutcome::kChosen) return fail(selection_error(q, device));
+  const auto policy = instance_.engine().options.selection.reference.value;
+  if (selection.winner->reference() && !instance_.construction.is_copier && q.forced.empty()) {
+    if (policy == ReferencePolicy::kError) return fail(selection_error(q, device));
+    if (policy == ReferencePolicy::kWarn) warn_reference(q, selection);
+  }
+  std::vector<tenon_arg_facts> facts(state_.facts.size());
+  facts_with_copies(state_.facts, state_.dense_wide, selection.copied_args, facts);
+  tenon_call call{};
+  project(*selection.winner, facts, call);
+  auto entry = std::make_shared<CallEntry>();
+  entry->key = state_.key;
+  entry->hash = hash_words(state_.key);
+  entry->round = selection.round;
+  entry->copied_args = selection.copied_args;
+  auto got = instance_.engine().builds.get(
+      identity_of(*selection.winner, device, call),
+      [&] { return build(selection, device, call); },
+      built);
+  if (!got) return fail(std::move(got).error());
+  entry->built = std::move(*got);
+  const tenon_kernel& kernel = entry->built->kernel();
+  if (kernel.workspace != nullptr) {
+    const tenon_status status = kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
+    if (status != TENON_OK)
+      return fail(plugin_error(*selection.winner,
+                               "asking for its workspace",
+                               status,
+                               empty_reason(),
+                               ErrorCode::kPluginFailed));
+  }
+  return std::shared_ptr<const CallEntry>(std::move(entry));
+}
+
+std::vector<std::uint64_t> StepRun::identity_of(const KernelType& type,
+                                                const DeviceEntry& device,
+                                                const tenon_call& call) const {
+  std::vector<std::uint64_t> words{
+      static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&type)),
+      std::uint64_t{device.device.kind.id()} << 16 |
+          static_cast<std::uint16_t>(device.device.index)};
+  if (type.row.identity == nullptr) {
+    make_call_key(words,
+                  interface_,
+                  device.device,
+                  {call.fields, call.n_fields},
+                  {call.args, call.n_args},
+                  state_.dtypes);
+    words.push_back(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&type)));
+    return words;
+  }
+  std::vector<std::byte> bytes(256);
+  std::uint64_t size = 0;
+  tenon_status status = type.row.identity(
+      type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
+  if (status == TENON_OK && size > bytes.size() && size < detail::kMaxStructBytes) {
+    bytes.resize(static_cast<std::size_t>(size));
+    status = type.row.identity(
+        type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
+  }
+  if (status != TENON_OK || size > bytes.size()) {
+    // Without an identity of its own every call key is one.
+    words.insert(words.end(), state_.key.begin(), state_.key.end());
+    return words;
+  }
+  words.push_back(size);
+  for (std::size_t at = 0; at < size; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(
+        &word, bytes.data() + at, std::min<std::size_t>(8, static_cast<std::size_t>(size) - at));
+    words.push_back(word);
+  }
+  return words;
+}
+
+Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& selection,
+                                                   const DeviceEntry& device,
+                                                   const tenon_call& call) {
+  const KernelType& type = *selection.winner;
+  const tenon_build request{sizeof(tenon_build), &device.launch, &call, {nullptr, 0}, 0};
+  tenon_kernel kernel{};
+  kernel.struct_size = sizeof kernel;
+  tenon_reason reason = empty_reason();
+  const tenon_status status =
+      type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
+  if (status != TENON_OK)
+    return fail(plugin_error(type, "the build", status, reason, ErrorCode::kBuildFailed));
+  if (kernel.launch == nullptr || kernel.destroy == nullptr) {
+    if (kernel.destroy != nullptr) kernel.destroy(kernel.state);
+    return fail(Error(ErrorCode::kPluginFailed,
+                      "kernel type '" + type.qualified + "' of interface '" + type.interface +
+                          "' built a kernel without the required function '" +
+                          (kernel.launch == nullptr ? "launch" : "destroy") + "'")
+                    .with_where(type.plugin->path));
+  }
+  const auto at = std::find_if(
+      table_.types.begin(), table_.types.end(), [&](const auto& t) { return t.get() == &type; });
+  return std::make_shared<BuiltEntry>(*at, instance_.engine().devices, &device, kernel);
+}
+
+Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
+  for (std::size_t arg = 0; arg < decl_.args.size(); ++arg) {
+    if (((copied_args >> arg) & 1u) == 0) continue;
+    const std::uint32_t role = decl_.args[arg].role;
+    const std::size_t view = state_.arg_first[arg];
+    state_.copies.push_back(
+        {view, state_.views[view], false, role != TENON_ROLE_OUT, role != TENON_ROLE_IN, {}});
+  }
+  return {};
+}
+
+Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, void* stream) {
+  const KernelType& type = entry.built->type();
+  std::span<const tenon_arg_facts> facts = state_.facts;
+  std::array<tenon_arg_facts, kMaxCopiedArgs> copied_facts;
+  if (entry.copied_args != 0) {
+    TENON_TRY(add_round_two_copies(entry.copied_args));
+    facts_with_copies(state_.facts, state_.dense_wide, entry.copied_args, copied_facts);
+    facts = std::span(copied_facts.data(), state_.facts.size());
+  }
+  void* workspace = nullptr;
+  std::optional<WorkspaceScope> scope;
+  if (!state_.copies.empty() || entry.workspace_bytes != 0) {
+    scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
+    for (ThreadState::Copy& copy : state_.copies) {
+      const auto bytes =
+          static_cast<std::size_t>(copy.original.count()) * size_bytes_of(copy.original.dtype);
+      void* memory = nullptr;
+      TENON_TRY_ASSIGN(memory, scope->take(bytes));
+      copy.dense =
+          TensorView(memory, copy.original.dtype, copy.original.shape, copy.original.device);
+      // A copy that is written only may leave elements of the original unwritten by the kernel's
+      // fault; that is the kernel's.
+      if (copy.in) TENON_TRY(instance_.copy(copy.original, copy.dense));
+      TensorView& view = state_.views[copy.view];
+      view.data = memory;
+      view.byte_offset = 0;
+      if (!copy.from_flow) view = copy.dense;
+    }
+    if (entry.workspace_bytes != 0)
+      TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
+  }
+
+  tenon_call call{};
+  project(type, facts, call);
+  // Tensors in the order of the plugin's own arguments.
+  const std::size_t n_args = call.n_args;
+  if (state_.abi_tensors.size() < n_views_) state_.abi_tensors.resize(n_views_);
+  if (state_.tensor_pointers.size() < n_views_ + n_args)
+    state_.tensor_pointers.resize(n_views_ + n_args);
+  if (state_.launch_first.size() < n_args + 1) state_.launch_first.resize(n_args + 1);
+  std::uint32_t pointer = 0;
+  for (std::size_t i = 0; i < n_args; ++i) {
+    const std::size_t arg = type.contract.exact() ? i : type.contract.args()[i];
+    state_.launch_first[i] = pointer;
+    const std::uint32_t first = state_.arg_first[arg];
+    const std::uint32_t last = state_.arg_first[arg + 1];
+    if (first == last) {
+      state_.tensor_pointers[pointer++] = nullptr;
+      continue;
+    }
+    for (std::uint32_t v = first; v < last; ++v) {
+      const TensorView& view = state_.views[v];
+      state_.abi_tensors[v] = {view.data,
+                               device.launch.dlpack_type,
+                               view.device.index,
+                               static_cast<std::int32_t>(view.shape.size()),
+                               to_abi(view.dtype),
+                               view.shape.data(),
+                               view.strides.data(),
+                               view.byte_offset};
+      state_.tensor_pointers[pointer++] = &state_.abi_tensors[v];
+    }
+  }
+  state_.launch_first[n_args] = pointer;
+  const tenon_launch request{sizeof(tenon_launch),
+                             &device.launch,
+                             &call,
+                             state_.tensor_pointers.data(),
+                             state_.launch_first.data(),
+                             n_args,
+                             stream,
+                             workspace,
+                             entry.workspace_bytes,
+                             0};
+  // Only the head of the reason needs to be zero: its text arrays are read up to their first zero
+  // byte.
+  tenon_reason reason;
+  reason.struct_size = sizeof reason;
+  reason.code = 0;
+  reason.arg_index = -1;
+  reason.expected = {};
+  reason.actual = {};
+  reason.attribute[0] = '\0';
+  reason.text[0] = '\0';
+  const tenon_kernel& kernel = entry.built->kernel();
+  const tenon_status status = kernel.launch(kernel.state, &request, &reason);
+  if (status != TENON_OK)
+    return fail(plugin_error(type, "the launch", status, reason, ErrorCode::kLaunchFailed));
+  for (const ThreadState::Copy& copy : state_.copies) {
+    if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
+  }
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+// One step of a call: what the flow passes to the interface, the key of that, and the launch.
+#pragma once
+
+#include "runtime/instance.hpp"
+
+namespace tenon {
+
+/// Works on one thread's scratch; made anew for each step.
+class StepRun {
+ public:
+  StepRun(Op::Instance& instance,
+          ThreadState& state,
+          const CallArgs& args,
+          std::uint32_t step,
+          std::uint32_t interface)
+      : instance_(instance),
+        state_(state),
+        args_(args),
+        step_(step),
+        interface_(interface),
+        decl_(instance.decl().interfaces[interface]),
+        table_(instance.construction.op_class->interfaces[interface]) {}
+
+  /// Evaluates the call spec and lays out the arguments; needs state.outputs. Reads no tensor's
+  /// contents.
+  Result<void> prepare();
+  /// Fills state.key.
+  void make_key();
+
+  /// The query of this call's selection, for `device`. Spans point into the thread's state.
+  [[nodiscard]] SelectionQuery query(const DeviceFacts& facts,
+                                     DeviceKind kind,
+                                     std::string& forced,
+                                     std::string& forced_by) const;
+
+  /// Selects and builds for the key in the state.
+  Result<std::shared_ptr<const CallEntry>> miss(const DeviceEntry& device, bool& built);
+
+  /// Copies in, launches, copies back.
+  Result<void> launch(const CallEntry& entry, const DeviceEntry& device, void* stream);
+
+  [[nodiscard]] const InterfaceDecl& interface_decl() const { return decl_; }
+  [[nodiscard]] std::uint32_t copies() const {
+    return static_cast<std::uint32_t>(state_.copies.size());
+  }
+  /// Why selection has no winner, with every candidate's reason.
+  [[nodiscard]] Error selection_error(const SelectionQuery& query, const DeviceEntry& device) const;
+  /// "RMSNormFwdOp(x: bfloat16[2048, 4096], ...)"
+  [[nodiscard]] std::string call_text() const;
+
+ private:
+  FlowContext flow_context() const;
+  Result<void> lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow);
+  Result<void> lay_out(std::uint32_t arg,
+                       std::uint32_t element,
+                       const TensorView& tensor,
+                       const FlowContext& context,
+                       const Flow& flow);
+  void gather_facts();
+  void project(const KernelType& type, std::span<const tenon_arg_facts> facts, tenon_call& call);
+  Result<std::shared_ptr<BuiltEntry>> build(const SelectionResult& selection,
+                                            const DeviceEntry& device,
+                                            const tenon_call& call);
+  std::vector<std::uint64_t> identity_of(const KernelType& type,
+                                         const DeviceEntry& device,
+                                         const tenon_call& call) const;
+  void warn_reference(const SelectionQuery& query, const SelectionResult& selection) const;
+  Result<void> add_round_two_copies(std::uint64_t copied_args);
+
+  Op::Instance& instance_;
+  ThreadState& state_;
+  const CallArgs& args_;
+  std::uint32_t step_;
+  std::uint32_t interface_;
+  const InterfaceDecl& decl_;
+  const InterfaceTable& table_;
+  std::size_t n_views_ = 0;
+};
+
+}  // namespace tenon

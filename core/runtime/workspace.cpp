@@ -1,0 +1,66 @@
+// Scratch memory of a thread.
+#include "runtime/workspace.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace tenon {
+namespace {
+
+constexpr std::size_t kAlign = 256;
+constexpr std::size_t kLeastBlock = 64 * 1024;
+
+struct ThreadArenas {
+  std::vector<std::unique_ptr<WorkspaceArena>> arenas;
+  ThreadArenas() = default;
+  ThreadArenas(const ThreadArenas&) = delete;
+  ThreadArenas& operator=(const ThreadArenas&) = delete;
+  ~ThreadArenas() {
+    // The main thread ends with the process, and the end of the process calls nothing of any
+    // plugin.
+    if (gettid() != getpid()) return;
+    for (auto& arena : arenas) (void)arena.release();
+  }
+};
+
+}  // namespace
+
+WorkspaceArena::~WorkspaceArena() {
+  for (const Block& block : blocks_)
+    devices_->free(*device_, TENON_MEMORY_DEVICE, block.memory, block.size_bytes, stream_);
+}
+
+Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
+  const std::size_t size = (size_bytes + kAlign - 1) / kAlign * kAlign;
+  while (top_.block < blocks_.size() && blocks_[top_.block].size_bytes - top_.used < size)
+    top_ = {top_.block + 1, 0};
+  if (top_.block == blocks_.size()) {
+    // A block of its own, at least as large as all before it together: few blocks, whatever the
+    // order of sizes.
+    std::size_t sum = 0;
+    for (const Block& block : blocks_) sum += block.size_bytes;
+    const std::size_t grown = std::max({size, sum, kLeastBlock});
+    void* memory = nullptr;
+    TENON_TRY_ASSIGN(memory, devices_->alloc(*device_, TENON_MEMORY_DEVICE, grown, stream_));
+    blocks_.push_back({static_cast<std::byte*>(memory), grown});
+  }
+  void* taken = blocks_[top_.block].memory + top_.used;
+  top_.used += size;
+  return taken;
+}
+
+WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,
+                                    const DeviceEntry* device,
+                                    void* stream) {
+  static thread_local ThreadArenas mine;
+  for (const auto& arena : mine.arenas) {
+    if (arena->is_for(devices.get(), device, stream)) return *arena;
+  }
+  std::erase_if(mine.arenas, [](const auto& arena) {
+    return arena->is_last_user();
+  });  // of Runtimes that are gone
+  mine.arenas.push_back(std::make_unique<WorkspaceArena>(devices, device, stream));
+  return *mine.arenas.back();
+}
+
+}  // namespace tenon

@@ -1,0 +1,72 @@
+// Scratch memory of a thread on one device and stream: grows, is reused, never shared by two
+// launches at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "tenon/core/device_table.hpp"
+
+namespace tenon {
+
+/// One thread's blocks on one device and stream. Taken and given back like a stack.
+class WorkspaceArena {
+ public:
+  WorkspaceArena(std::shared_ptr<DeviceTable> devices, const DeviceEntry* device, void* stream)
+      : devices_(std::move(devices)), device_(device), stream_(stream) {}
+  ~WorkspaceArena();
+  WorkspaceArena(const WorkspaceArena&) = delete;
+  WorkspaceArena& operator=(const WorkspaceArena&) = delete;
+
+  [[nodiscard]] bool is_for(const DeviceTable* devices,
+                            const DeviceEntry* device,
+                            void* stream) const {
+    return devices_.get() == devices && device_ == device && stream_ == stream;
+  }
+
+  [[nodiscard]] bool is_last_user() const { return devices_.use_count() == 1; }
+
+  /// Marks the top; what is taken after it goes back when the mark is released.
+  struct Mark {
+    std::size_t block = 0;
+    std::size_t used = 0;
+  };
+  [[nodiscard]] Mark mark() const { return top_; }
+  void release(Mark mark) { top_ = mark; }
+  /// 256-byte aligned bytes.
+  Result<void*> take(std::size_t size_bytes);
+
+ private:
+  struct Block {
+    std::byte* memory = nullptr;
+    std::size_t size_bytes = 0;
+  };
+  std::shared_ptr<DeviceTable> devices_;
+  const DeviceEntry* device_;
+  void* stream_;
+  std::vector<Block> blocks_;
+  Mark top_;
+};
+
+/// This thread's arena for a device and stream. [any-thread] No lock; allocates at the thread's
+/// first use.
+WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,
+                                    const DeviceEntry* device,
+                                    void* stream);
+
+/// Gives back what was taken within a scope.
+class WorkspaceScope {
+ public:
+  explicit WorkspaceScope(WorkspaceArena& arena) : arena_(arena), mark_(arena.mark()) {}
+  ~WorkspaceScope() { arena_.release(mark_); }
+  WorkspaceScope(const WorkspaceScope&) = delete;
+  WorkspaceScope& operator=(const WorkspaceScope&) = delete;
+  Result<void*> take(std::size_t size_bytes) { return arena_.take(size_bytes); }
+
+ private:
+  WorkspaceArena& arena_;
+  WorkspaceArena::Mark mark_;
+};
+
+}  // namespace tenon
