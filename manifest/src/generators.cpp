@@ -30,7 +30,8 @@ Result<Ints> sums_from_zero(const Args& args, const Ints& parts) {
   sums.reserve(parts.size() + 1);
   for (const std::int64_t part : parts) {
     std::int64_t sum = 0;
-    if (__builtin_add_overflow(sums.back(), part, &sum)) return args.reject("a running sum is beyond 64 bits");
+    if (__builtin_add_overflow(sums.back(), part, &sum))
+      return args.reject("a running sum is beyond 64 bits");
     sums.push_back(sum);
   }
   return sums;
@@ -155,7 +156,9 @@ Result<GeneratedTensor> full(const Args& args, Random&) {
 Ints ids_by_row(const Ints& sizes, std::int64_t unit) {
   Ints ids;
   for (std::size_t expert = 0; expert < sizes.size(); ++expert) {
-    ids.insert(ids.end(), static_cast<std::size_t>(sizes[expert] * unit), static_cast<std::int64_t>(expert));
+    ids.insert(ids.end(),
+               static_cast<std::size_t>(sizes[expert] * unit),
+               static_cast<std::int64_t>(expert));
   }
   return ids;
 }
@@ -165,8 +168,9 @@ Result<GeneratedTensor> masked_metadata(const Args& args, const MoeLayout& layou
   const std::int64_t experts = args.integer(2);
   std::int64_t padded = 0;
   if (__builtin_mul_overflow(experts, layout.max_m, &padded) || padded != rows) {
-    return args.reject("rows is " + std::to_string(rows) + ", expected experts * max_m, " + std::to_string(experts) +
-                       " * " + std::to_string(layout.max_m) + ", in a masked layout");
+    return args.reject("rows is " + std::to_string(rows) + ", expected experts * max_m, " +
+                       std::to_string(experts) + " * " + std::to_string(layout.max_m) +
+                       ", in a masked layout");
   }
   Ints counts(static_cast<std::size_t>(experts), layout.max_m);
   for (std::size_t i = 1; i < counts.size(); i += 2) counts[i] = layout.max_m / 2;
@@ -185,8 +189,8 @@ Result<GeneratedTensor> moe_layout_metadata(const Args& args, Random&) {
 
   const std::int64_t unit = layout.is_aligned ? layout.alignment : 1;
   if (rows % unit != 0) {
-    return args.reject("rows is " + std::to_string(rows) + ", expected a multiple of the alignment, " +
-                       std::to_string(unit));
+    return args.reject("rows is " + std::to_string(rows) +
+                       ", expected a multiple of the alignment, " + std::to_string(unit));
   }
   const Ints tiles = detail::balanced_sizes(rows / unit, experts);
   if (layout.is_per_row) return vector_of(ids_by_row(tiles, unit));
@@ -203,12 +207,14 @@ Result<GeneratedTensor> moe_layout_metadata(const Args& args, Random&) {
 
 constexpr std::array<std::string_view, 2> kStartOrEnd{"start", "end"};
 constexpr std::array<FormalArg, 1> kLengths{{{"lengths", FormalKind::kSeq}}};
-constexpr std::array<FormalArg, 2> kChunked{{{"lengths", FormalKind::kSeq}, {"chunk", FormalKind::kInt}}};
+constexpr std::array<FormalArg, 2> kChunked{
+    {{"lengths", FormalKind::kSeq}, {"chunk", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 4> kWindows{{{"lengths", FormalKind::kSeq},
                                              {"first", FormalKind::kInt},
                                              {"count", FormalKind::kInt},
                                              {"bound", FormalKind::kWord, kStartOrEnd}}};
-constexpr std::array<FormalArg, 2> kFull{{{"shape", FormalKind::kSeq}, {"value", FormalKind::kInt}}};
+constexpr std::array<FormalArg, 2> kFull{
+    {{"shape", FormalKind::kSeq}, {"value", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 3> kMoe{
     {{"layout", FormalKind::kLayout}, {"rows", FormalKind::kInt}, {"experts", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 3> kPaged{
@@ -239,21 +245,47 @@ constexpr std::size_t kGeneratorCount = 18;
 // Sorted by name. The doc gives the result's shape and its values.
 constexpr std::array<GeneratorInfo, kGeneratorCount> kGenerators{{
     {"as_tensor", kLengths, 1, false, "[len]: the list; items >= 0"},
-    {"attn.sparse_topk_positions", kSparse, 3, true,
+    {"attn.sparse_topk_positions",
+     kSparse,
+     3,
+     true,
      "[len, queries, k]: distinct visible positions of each query, padded with -1"},
-    {"causal_topk_indices", kCausal, 4, true,
+    {"causal_topk_indices",
+     kCausal,
+     4,
+     true,
      "[batch, tokens, heads, k]: distinct visible keys of each token, padded with extent"},
     {"chunk_indices", kChunked, 2, false, "[chunks, 2]: rows (sequence, chunk)"},
     {"chunk_offsets", kChunked, 1, false, "[len + 1]: running sums of the chunk counts"},
-    {"exclusive_prefix_sum", kLengths, 1, false, "[len]: the sum of the items before each; non-empty"},
+    {"exclusive_prefix_sum",
+     kLengths,
+     1,
+     false,
+     "[len]: the sum of the items before each; non-empty"},
     {"full", kFull, -1, false, "shape: a constant"},
-    {"key_windows", kWindows, 1, false, "[count]: for each packed position its sequence's start, or its own end"},
+    {"key_windows",
+     kWindows,
+     1,
+     false,
+     "[count]: for each packed position its sequence's start, or its own end"},
     {"moe.layout_metadata", kMoe, 1, false, "[rows] by row, else [experts]: metadata of a layout"},
     {"nsa_block_counts", kCounts, 2, true, "[tokens, heads]: 1 to selected"},
-    {"nsa_block_indices", kBlocks, 3, true,
-     "[sum, heads, selected]: ascending visible blocks of each token, padded with the sum of lengths"},
-    {"packed_positions", kLengths, 1, false, "[sum]: positions that restart at each sequence; items > 0"},
-    {"paged_block_table", kPaged, 2, true, "[batch, width]: distinct pages, over all rows if the pool suffices"},
+    {"nsa_block_indices",
+     kBlocks,
+     3,
+     true,
+     "[sum, heads, selected]: ascending visible blocks of each token, padded with the sum of "
+     "lengths"},
+    {"packed_positions",
+     kLengths,
+     1,
+     false,
+     "[sum]: positions that restart at each sequence; items > 0"},
+    {"paged_block_table",
+     kPaged,
+     2,
+     true,
+     "[batch, width]: distinct pages, over all rows if the pool suffices"},
     {"prefix_sum", kLengths, 1, false, "[len + 1]: running sums from 0"},
     {"random_ids", kRandom, 2, true, "[rows, width]: independent numbers in [0, upper)"},
     {"sample_indices", kSample, 1, true, "[n]: distinct numbers in [0, hi)"},
@@ -311,13 +343,16 @@ std::uint32_t generator_seed(std::string_view op_name,
   return workload_seed ^ crc32(key);
 }
 
-Result<GeneratedTensor> generate(std::string_view name, std::span<const CallArg> args, std::uint32_t seed) {
+Result<GeneratedTensor> generate(std::string_view name,
+                                 std::span<const CallArg> args,
+                                 std::uint32_t seed) {
   const GeneratorInfo* info = find_generator(name);
   if (info == nullptr) {
     std::vector<std::string_view> names;
     for (const GeneratorInfo& known : kGenerators) names.push_back(known.name);
-    return fail(Error(ErrorCode::kManifestInvalid, "there is no generator '" + std::string(name) + "'")
-                    .with_hint(did_you_mean(name, names)));
+    return fail(
+        Error(ErrorCode::kManifestInvalid, "there is no generator '" + std::string(name) + "'")
+            .with_hint(did_you_mean(name, names)));
   }
   const Args checked(info->name, info->formals, args);
   TENON_TRY(checked.check());

@@ -27,14 +27,16 @@ Result<CallArg> call_arg_of(const Value& value) {
     for (const Value& item : list->items) {
       const auto* number = item.get_if<std::int64_t>();
       if (number == nullptr) {
-        return fail(ErrorCode::kManifestInvalid, "expected a list of ints, found " + item.to_string() + " in it");
+        return fail(ErrorCode::kManifestInvalid,
+                    "expected a list of ints, found " + item.to_string() + " in it");
       }
       items.push_back(*number);
     }
     return CallArg(std::move(items));
   }
   return fail(ErrorCode::kManifestInvalid,
-              "expected an int, a list of ints, a word or a value of an algebraic type, found " + value.to_string());
+              "expected an int, a list of ints, a word or a value of an algebraic type, found " +
+                  value.to_string());
 }
 
 namespace detail {
@@ -57,7 +59,8 @@ const Value* field_of(const AdtValue& adt, std::string_view name) {
 
 Result<void> Args::check() const {
   if (args_.size() != formals_.size()) {
-    return reject("expected " + std::to_string(formals_.size()) + " arguments, found " + std::to_string(args_.size()));
+    return reject("expected " + std::to_string(formals_.size()) + " arguments, found " +
+                  std::to_string(args_.size()));
   }
   for (std::size_t i = 0; i < args_.size(); ++i) {
     const FormalArg& formal = formals_[i];
@@ -67,7 +70,8 @@ Result<void> Args::check() const {
                     std::string(name_of(formal.kind)));
     }
     if (formal.kind != FormalKind::kWord) continue;
-    if (std::find(formal.words.begin(), formal.words.end(), word(i)) != formal.words.end()) continue;
+    if (std::find(formal.words.begin(), formal.words.end(), word(i)) != formal.words.end())
+      continue;
     std::string message = name + " is '" + word(i) + "', expected";
     for (std::size_t w = 0; w < formal.words.size(); ++w) {
       message += (w == 0 ? " '" : " or '") + std::string(formal.words[w]) + '\'';
@@ -80,22 +84,28 @@ Result<void> Args::check() const {
 Result<MoeLayout> Args::layout(std::size_t i) const {
   const auto& adt = std::get<AdtValue>(args_[i]);
   MoeLayout layout;
-  const auto read_int = [&](std::string_view name, std::int64_t least, std::int64_t& into) -> Result<void> {
+  const auto read_int =
+      [&](std::string_view name, std::int64_t least, std::int64_t& into) -> Result<void> {
     const Value* value = field_of(adt, name);
     const auto* number = value != nullptr ? value->get_if<std::int64_t>() : nullptr;
     if (number == nullptr || *number < least) {
-      return reject("layout." + std::string(name) + " is " + (value != nullptr ? value->to_string() : "absent") +
+      return reject("layout." + std::string(name) + " is " +
+                    (value != nullptr ? value->to_string() : "absent") +
                     ", expected an int of at least " + std::to_string(least));
     }
     into = *number;
     return {};
   };
-  const auto read_word = [&](std::string_view name, std::string_view yes, std::string_view no, bool& into) -> Result<void> {
+  const auto read_word = [&](std::string_view name,
+                             std::string_view yes,
+                             std::string_view no,
+                             bool& into) -> Result<void> {
     const Value* value = field_of(adt, name);
     const auto* text = value != nullptr ? value->get_if<std::string>() : nullptr;
     if (text == nullptr || (*text != yes && *text != no)) {
-      return reject("layout." + std::string(name) + " is " + (value != nullptr ? value->to_string() : "absent") +
-                    ", expected '" + std::string(yes) + "' or '" + std::string(no) + "'");
+      return reject("layout." + std::string(name) + " is " +
+                    (value != nullptr ? value->to_string() : "absent") + ", expected '" +
+                    std::string(yes) + "' or '" + std::string(no) + "'");
     }
     into = *text == yes;
     return {};
@@ -116,8 +126,8 @@ Result<MoeLayout> Args::layout(std::size_t i) const {
 
 Result<void> Args::at_least(std::size_t i, std::int64_t least) const {
   if (integer(i) >= least) return {};
-  return reject(std::string(formals_[i].name) + " is " + std::to_string(integer(i)) + ", expected at least " +
-                std::to_string(least));
+  return reject(std::string(formals_[i].name) + " is " + std::to_string(integer(i)) +
+                ", expected at least " + std::to_string(least));
 }
 
 Result<void> Args::items_at_least(std::size_t i, std::int64_t least, bool non_empty) const {
@@ -125,8 +135,8 @@ Result<void> Args::items_at_least(std::size_t i, std::int64_t least, bool non_em
   if (non_empty && seq(i).empty()) return reject(name + " is empty, expected an item at least");
   for (std::size_t k = 0; k < seq(i).size(); ++k) {
     if (seq(i)[k] >= least) continue;
-    return reject(name + "[" + std::to_string(k) + "] is " + std::to_string(seq(i)[k]) + ", expected at least " +
-                  std::to_string(least));
+    return reject(name + "[" + std::to_string(k) + "] is " + std::to_string(seq(i)[k]) +
+                  ", expected at least " + std::to_string(least));
   }
   return {};
 }
@@ -136,7 +146,8 @@ Result<std::int64_t> Args::elements(std::initializer_list<std::int64_t> sizes) c
   bool fits = true;
   for (const std::int64_t size : sizes) {
     if (size == 0) return 0;
-    fits = fits && !__builtin_mul_overflow(product, size, &product) && product <= kMaxGeneratedElements;
+    fits = fits && !__builtin_mul_overflow(product, size, &product) &&
+           product <= kMaxGeneratedElements;
   }
   if (fits) return product;
   return reject("the tensor has more than " + std::to_string(kMaxGeneratedElements) + " elements");

@@ -39,9 +39,13 @@ class Args {
   /// Number, kinds and words.
   [[nodiscard]] Result<void> check() const;
 
-  [[nodiscard]] std::int64_t integer(std::size_t i) const { return std::get<std::int64_t>(args_[i]); }
+  [[nodiscard]] std::int64_t integer(std::size_t i) const {
+    return std::get<std::int64_t>(args_[i]);
+  }
   [[nodiscard]] const Ints& seq(std::size_t i) const { return std::get<Ints>(args_[i]); }
-  [[nodiscard]] const std::string& word(std::size_t i) const { return std::get<std::string>(args_[i]); }
+  [[nodiscard]] const std::string& word(std::size_t i) const {
+    return std::get<std::string>(args_[i]);
+  }
   [[nodiscard]] Result<MoeLayout> layout(std::size_t i) const;
 
   /// "topk_ids: k is 9, expected at most experts, 8"
@@ -51,7 +55,9 @@ class Args {
   /// Integer argument i is at least `least`.
   [[nodiscard]] Result<void> at_least(std::size_t i, std::int64_t least) const;
   /// Every item of sequence i is at least `least`, and there is one if `non_empty`.
-  [[nodiscard]] Result<void> items_at_least(std::size_t i, std::int64_t least, bool non_empty) const;
+  [[nodiscard]] Result<void> items_at_least(std::size_t i,
+                                            std::int64_t least,
+                                            bool non_empty) const;
   /// The product of sizes; an error beyond kMaxGeneratedElements.
   [[nodiscard]] Result<std::int64_t> elements(std::initializer_list<std::int64_t> sizes) const;
   /// The sum of a sequence of non-negative items; an error beyond int64.
@@ -64,7 +70,9 @@ class Args {
 };
 
 /// Rounds up to a whole number of parts; both arguments as in a division, divisor > 0, n >= 0.
-inline std::int64_t ceil_div(std::int64_t n, std::int64_t divisor) { return n / divisor + (n % divisor != 0 ? 1 : 0); }
+inline std::int64_t ceil_div(std::int64_t n, std::int64_t divisor) {
+  return n / divisor + (n % divisor != 0 ? 1 : 0);
+}
 
 /// total = count equal parts, the first `total % count` one larger.
 inline Ints balanced_sizes(std::int64_t total, std::int64_t count) {
@@ -99,7 +107,8 @@ class Random {
     return result;
   }
 
-  /// Uniform in [0, bound), bound > 0: draws from the incomplete last run of residues are thrown away.
+  /// Uniform in [0, bound), bound > 0: draws from the incomplete last run of residues are thrown
+  /// away.
   std::int64_t below(std::int64_t bound) {
     const auto n = static_cast<std::uint64_t>(bound);
     const std::uint64_t excess = (std::numeric_limits<std::uint64_t>::max() % n + 1) % n;
@@ -113,8 +122,8 @@ class Random {
   std::array<std::uint64_t, 4> state_{};
 };
 
-/// Draws distinct numbers: the first steps of a Fisher-Yates shuffle of [0, n), undone afterwards, so that many
-/// small samples of a large range cost their own size only.
+/// Draws distinct numbers: the first steps of a Fisher-Yates shuffle of [0, n), undone afterwards,
+/// so that many small samples of a large range cost their own size only.
 class DistinctSampler {
  public:
   /// Writes `into.size()` distinct numbers of [0, n) in the order drawn; into.size() <= n.

@@ -6,7 +6,9 @@ namespace {
 
 std::size_t as_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-GeneratedTensor filled(std::initializer_list<std::int64_t> shape, std::int64_t elements, std::int64_t value) {
+GeneratedTensor filled(std::initializer_list<std::int64_t> shape,
+                       std::int64_t elements,
+                       std::int64_t value) {
   return GeneratedTensor{Ints(shape), Ints(as_size(elements), value)};
 }
 
@@ -49,7 +51,8 @@ Result<GeneratedTensor> paged_block_table(const Args& args, Random& random) {
   TENON_TRY(args.at_least(0, 0));
   TENON_TRY(args.at_least(1, 1));
   if (width > pool) {
-    return args.reject("width is " + std::to_string(width) + ", expected at most pool, " + std::to_string(pool));
+    return args.reject("width is " + std::to_string(width) + ", expected at most pool, " +
+                       std::to_string(pool));
   }
   std::int64_t count = 0;
   TENON_TRY_ASSIGN(count, args.elements({batch, width}));
@@ -109,7 +112,8 @@ Result<GeneratedTensor> topk_ids(const Args& args, Random& random) {
   TENON_TRY(args.at_least(0, 0));
   TENON_TRY(args.at_least(1, 1));
   if (k > experts) {
-    return args.reject("k is " + std::to_string(k) + ", expected at most experts, " + std::to_string(experts));
+    return args.reject("k is " + std::to_string(k) + ", expected at most experts, " +
+                       std::to_string(experts));
   }
   std::int64_t count = 0;
   TENON_TRY_ASSIGN(count, args.elements({rows, k}));
@@ -134,7 +138,8 @@ Result<GeneratedTensor> sample_indices(const Args& args, Random& random) {
   const std::int64_t n = args.integer(0);
   TENON_TRY(args.at_least(0, 0));
   if (n > args.integer(1)) {
-    return args.reject("n is " + std::to_string(n) + ", expected at most hi, " + std::to_string(args.integer(1)));
+    return args.reject("n is " + std::to_string(n) + ", expected at most hi, " +
+                       std::to_string(args.integer(1)));
   }
   TENON_TRY(args.elements({n}));
   GeneratedTensor indices = filled({n}, n, 0);
@@ -154,14 +159,16 @@ Result<GeneratedTensor> causal_topk_indices(const Args& args, Random& random) {
   std::int64_t count = 0;
   TENON_TRY_ASSIGN(count, args.elements({batch, tokens, heads, k}));
   if (start > std::numeric_limits<std::int64_t>::max() - tokens) {
-    return args.reject("start is " + std::to_string(start) + ", expected that start + tokens fits 64 bits");
+    return args.reject("start is " + std::to_string(start) +
+                       ", expected that start + tokens fits 64 bits");
   }
   GeneratedTensor indices = filled({batch, tokens, heads, k}, count, extent);
   std::span<std::int64_t> rest(indices.values);
   DistinctSampler sampler;
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t token = 0; token < tokens; ++token) {
-      const std::int64_t visible = std::min(std::max<std::int64_t>(1, (token + start) / stride), extent);
+      const std::int64_t visible =
+          std::min(std::max<std::int64_t>(1, (token + start) / stride), extent);
       for (std::int64_t head = 0; head < heads; ++head) {
         sampler.sample(random, visible, rest.first(as_size(std::min(k, visible))));
         rest = rest.subspan(as_size(k));

@@ -75,7 +75,8 @@ Result<bool> chunk_offsets_of(const GeneratedTensor& tensor, const Args& args) {
   const Ints& offsets = args.seq(0);
   const std::int64_t chunk = args.integer(1);
   const Ints& x = tensor.values;
-  // Sums of the counts between the offsets, from 0: one for each offset, and 0 alone where there is none.
+  // Sums of the counts between the offsets, from 0: one for each offset, and 0 alone where there is
+  // none.
   const std::size_t segments = offsets.empty() ? 0 : offsets.size() - 1;
   if (chunk <= 0 || x.size() != segments + 1 || x[0] != 0) return false;
   Wide sum = 0;
@@ -133,7 +134,8 @@ Result<bool> moe_layout_valid(const GeneratedTensor& tensor, const Args& args) {
   if (static_cast<std::int64_t>(x.size()) != (by_row ? rows : experts)) return false;
   if (by_row) return is_valid_by_row(x, layout, experts);
   if (!layout.is_masked) return is_valid_by_end(x, layout, rows);
-  return std::all_of(x.begin(), x.end(), [&](std::int64_t value) { return 0 <= value && value <= layout.max_m; });
+  return std::all_of(
+      x.begin(), x.end(), [&](std::int64_t value) { return 0 <= value && value <= layout.max_m; });
 }
 
 constexpr std::array<FormalArg, 1> kTotal{{{"total", FormalKind::kInt}}};
@@ -141,7 +143,8 @@ constexpr std::array<FormalArg, 1> kBound{{{"bound", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 2> kRange{{{"lo", FormalKind::kInt}, {"hi", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 1> kLengths{{{"lengths", FormalKind::kSeq}}};
 constexpr std::array<FormalArg, 1> kOffsets{{{"offsets", FormalKind::kSeq}}};
-constexpr std::array<FormalArg, 2> kChunks{{{"offsets", FormalKind::kSeq}, {"chunk", FormalKind::kInt}}};
+constexpr std::array<FormalArg, 2> kChunks{
+    {{"offsets", FormalKind::kSeq}, {"chunk", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 2> kPaged{{{"cu", FormalKind::kSeq}, {"cap", FormalKind::kInt}}};
 constexpr std::array<FormalArg, 3> kMoe{
     {{"layout", FormalKind::kLayout}, {"rows", FormalKind::kInt}, {"experts", FormalKind::kInt}}};
@@ -185,19 +188,23 @@ const PredicateInfo* find_predicate(std::string_view name) noexcept {
   return nullptr;
 }
 
-Result<bool> holds(std::string_view name, const GeneratedTensor& tensor, std::span<const CallArg> args) {
+Result<bool> holds(std::string_view name,
+                   const GeneratedTensor& tensor,
+                   std::span<const CallArg> args) {
   const PredicateInfo* info = find_predicate(name);
   if (info == nullptr) {
     std::vector<std::string_view> names;
     for (const PredicateInfo& known : kPredicates) names.push_back(known.name);
-    return fail(Error(ErrorCode::kManifestInvalid, "there is no predicate '" + std::string(name) + "'")
-                    .with_hint(did_you_mean(name, names)));
+    return fail(
+        Error(ErrorCode::kManifestInvalid, "there is no predicate '" + std::string(name) + "'")
+            .with_hint(did_you_mean(name, names)));
   }
   const Args checked(info->name, info->formals, args);
   TENON_TRY(checked.check());
   const auto rank = static_cast<std::int32_t>(tensor.shape.size());
   if (info->rank >= 0 && rank != info->rank) {
-    return checked.reject("the tensor has rank " + std::to_string(rank) + ", expected " + std::to_string(info->rank));
+    return checked.reject("the tensor has rank " + std::to_string(rank) + ", expected " +
+                          std::to_string(info->rank));
   }
   return kFunctions[static_cast<std::size_t>(info - kPredicates.data())](tensor, checked);
 }

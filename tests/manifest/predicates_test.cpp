@@ -20,9 +20,10 @@ using Call = std::vector<CallArg>;
 CallArg num(std::int64_t n) { return n; }
 CallArg masked(std::int64_t max_m) { return AdtValue{"masked", {{"max_m", Value(max_m)}}}; }
 CallArg contiguous(const char* packing, const char* metadata, std::int64_t alignment) {
-  return AdtValue{
-      "contiguous",
-      {{"packing", Value(packing)}, {"metadata_kind", Value(metadata)}, {"alignment", Value(alignment)}}};
+  return AdtValue{"contiguous",
+                  {{"packing", Value(packing)},
+                   {"metadata_kind", Value(metadata)},
+                   {"alignment", Value(alignment)}}};
 }
 GeneratedTensor vec(Ints values) {
   GeneratedTensor tensor{{static_cast<std::int64_t>(values.size())}, {}};
@@ -125,7 +126,8 @@ TEST_SUITE("manifest/predicates") {
     const CallArg tight_rows = contiguous("tight", "per_row", 1);
     const CallArg aligned_rows = contiguous("aligned", "per_row", 4);
     const auto valid = [](Ints values, CallArg layout, std::int64_t rows, std::int64_t experts) {
-      return holds("moe.layout_valid", vec(std::move(values)), {std::move(layout), num(rows), num(experts)});
+      return holds(
+          "moe.layout_valid", vec(std::move(values)), {std::move(layout), num(rows), num(experts)});
     };
 
     CHECK(valid({5, 0, 2}, masked(5), 15, 3));
@@ -172,19 +174,26 @@ TEST_SUITE("manifest/predicates") {
   }
 
   TEST_CASE("unknown names, wrong ranks and wrong arguments are refused") {
-    const auto message = [](std::string_view name, const GeneratedTensor& tensor, const Call& args) {
-      const auto result = tenon::manifest::holds(name, tensor, args);
-      return result ? std::string("no refusal") : result.error().to_string();
-    };
+    const auto message =
+        [](std::string_view name, const GeneratedTensor& tensor, const Call& args) {
+          const auto result = tenon::manifest::holds(name, tensor, args);
+          return result ? std::string("no refusal") : result.error().to_string();
+        };
 
-    CHECK(message("sum_to", vec({}), {num(1)}).find("there is no predicate 'sum_to'") != std::string::npos);
-    CHECK(message("sum_to", vec({}), {num(1)}).find("did you mean 'sums_to'?") != std::string::npos);
-    CHECK(message("sums_to", {{1, 1}, {1}}, {num(1)}).find("sums_to: the tensor has rank 2, expected 1") != std::string::npos);
-    CHECK(message("indices_within", vec({}), {Ints{}}).find("the tensor has rank 1, expected 2") != std::string::npos);
-    CHECK(message("sums_to", vec({}), {}).find("sums_to: expected 1 arguments, found 0") != std::string::npos);
-    CHECK(message("sums_to", vec({}), {Ints{}}).find("total is a Seq[Int], expected an Int") != std::string::npos);
-    CHECK(message("moe.layout_valid", vec({}), {AdtValue{"x", {}}, num(0), num(0)}).find("the layout is 'x'") !=
+    CHECK(message("sum_to", vec({}), {num(1)}).find("there is no predicate 'sum_to'") !=
           std::string::npos);
+    CHECK(message("sum_to", vec({}), {num(1)}).find("did you mean 'sums_to'?") !=
+          std::string::npos);
+    CHECK(message("sums_to", {{1, 1}, {1}}, {num(1)})
+              .find("sums_to: the tensor has rank 2, expected 1") != std::string::npos);
+    CHECK(message("indices_within", vec({}), {Ints{}}).find("the tensor has rank 1, expected 2") !=
+          std::string::npos);
+    CHECK(message("sums_to", vec({}), {}).find("sums_to: expected 1 arguments, found 0") !=
+          std::string::npos);
+    CHECK(message("sums_to", vec({}), {Ints{}}).find("total is a Seq[Int], expected an Int") !=
+          std::string::npos);
+    CHECK(message("moe.layout_valid", vec({}), {AdtValue{"x", {}}, num(0), num(0)})
+              .find("the layout is 'x'") != std::string::npos);
   }
 }
 

@@ -59,7 +59,8 @@ inline constexpr std::uint32_t kWorkloadSeed = 1235;
 [[nodiscard]] std::uint32_t generator_seed(std::string_view op_name,
                                            std::string_view tensor_name,
                                            std::uint32_t workload_seed = kWorkloadSeed) noexcept;
-/// CRC-32 as zlib, PNG and Ethernet have it. Source: ISO/IEC 8802-3; reflected polynomial 0xEDB88320.
+/// CRC-32 as zlib, PNG and Ethernet have it. Source: ISO/IEC 8802-3; reflected polynomial
+/// 0xEDB88320.
 [[nodiscard]] std::uint32_t crc32(std::string_view bytes) noexcept;
 
 /// More elements than this are refused: a workload that asks for them has a mistake in it.

@@ -1,4 +1,5 @@
-// Predicates: what a metadata tensor's contents must satisfy (`requires`). Checked on workload rows, never on calls.
+// Predicates: what a metadata tensor's contents must satisfy (`requires`). Checked on workload
+// rows, never on calls.
 #pragma once
 
 #include <cstdint>
