@@ -143,6 +143,7 @@ void read_stage(const Scope& scope, const Node& node, Entry& entry) {
   if ((op == nullptr) == (kernel == nullptr)) {
     Diagnostic& d = scope.error(node, "stage.form", op == nullptr ? "a stage has neither 'op' nor 'kernel'" : "a stage has both 'op' and 'kernel'");
     d.expected = "exactly one of the two";
+    op = kernel = nullptr;
   }
   if (op != nullptr) stage.op = scope.in("op").text(*op, "the name of an entry");
   if (kernel != nullptr) stage.kernel = scope.in("kernel").text(*kernel, "the name of an interface");
@@ -229,7 +230,7 @@ void read_backward(const Scope& scope, const Node& node, Entry& entry) {
   entry.decl.backward_op = entry.backward_op.text;
   for (const Text& name : entry.backward_saved) {
     entry.decl.backward_saved.push_back(name.text);
-    if (entry.decl.input_index(name.text) || entry.decl.output_index(name.text)) continue;
+    if (entry.decl.input_index(name.text) || entry.decl.output_index(name.text) || entry.was_reported(name.text)) continue;
     std::vector<std::string> names;
     for (const TensorDecl& t : entry.decl.inputs) names.push_back(t.name);
     for (const TensorDecl& t : entry.decl.outputs) names.push_back(t.name);
@@ -247,9 +248,8 @@ void read_flow(const Scope& scope, const Fields& fields, Entry& entry) {
       Diagnostic& d = scope.in("flow").error(entry.flow.where, "flow.form", fmt::format("'{}' is no name of a flow", entry.flow.text));
       d.found = fmt::format("'{}'", entry.flow.text);
       d.expected = "lower-case letters, digits and '_'";
-    } else if (!entry.flow.empty()) {
-      entry.decl.flow = entry.flow.text;
     }
+    if (!entry.flow.empty()) entry.decl.flow = entry.flow.text;
   }
   if (const Node* node = fields.section("error_model")) {
     constexpr std::array<std::string_view, 5> kModels{"pointwise", "sum", "dot", "norm", "softmax"};
@@ -288,7 +288,11 @@ Entry read_entry(const Scope& file, const Node& key, const Node& body) {
   if (!fields.is_map()) return entry;
   read_heading(scope, fields, entry.decl);
   read_flow(scope, fields, entry);
-  if (const Node* node = fields.get("signature")) read_signature(scope.in("signature"), *node, entry);
+  if (const Node* node = fields.get("signature")) {
+    read_signature(scope.in("signature"), *node, entry);
+  } else {
+    entry.reported_names.push_back("*");
+  }
   if (const Node* node = fields.get("workloads")) read_workloads(scope.in("workloads"), *node, entry);
   if (const Node* node = fields.get("roofline")) read_roofline(scope.in("roofline"), *node, entry.roofline);
   if (const Node* node = fields.section("schema")) read_schema(scope.in("schema"), *node, entry);

@@ -28,7 +28,10 @@ class SignatureReader {
 
   void run(const Node& node) {
     const Fields fields(scope_, node, kSignatureKeys, "signature");
-    if (!fields.is_map()) return;
+    if (!fields.is_map()) {
+      entry_.reported_names.push_back("*");
+      return;
+    }
     each(fields, "forall", [&](const Scope& s, const Node& key, const Node& value) { index(s, key, value); });
     each(fields, "params", [&](const Scope& s, const Node& key, const Node& value) { param(s, key, value); });
     each(fields, "inputs", [&](const Scope& s, const Node& key, const Node& value) {
@@ -52,8 +55,12 @@ class SignatureReader {
  private:
   template <class F>
   void each(const Fields& fields, std::string_view section, F&& visit) {
-    const Node* node = fields.get(section);
-    if (node == nullptr || !is_section(scope_.in(section), *node, section)) return;
+    const Node* node = fields.section(section);
+    if (node == nullptr) return;
+    if (!is_section(scope_.in(section), *node, section)) {
+      entry_.reported_names.push_back("*");
+      return;
+    }
     for (std::size_t i = 0; i < node->size(); ++i) {
       visit(scope_.in(section).in(node->key(i).text), node->key(i), node->mapped(i));
     }
@@ -61,7 +68,10 @@ class SignatureReader {
 
   /// Checks a name's form and that nothing else in the signature has it.
   bool declare(const Scope& scope, const Node& key, std::string_view what) {
-    if (!scope.name(key, what)) return false;
+    if (!scope.name(key, what)) {
+      entry_.reported_names.push_back(key.text);
+      return false;
+    }
     for (const auto& [name, line] : names_) {
       if (name != key.text) continue;
       Diagnostic& d = scope.error(key, "name.duplicate", fmt::format("the name '{}' is taken at line {}", name, line));
@@ -128,6 +138,7 @@ class SignatureReader {
     }
     const bool named = declare(scope, key, "a parameter");
     const Fields fields(scope, value, kParamKeys, "a parameter");
+    if (!fields.is_map()) entry_.reported_names.push_back(key.text);
     if (!named || !fields.is_map()) return;
     ParamDecl decl;
     ParamEntry entry;
@@ -158,6 +169,7 @@ class SignatureReader {
     const auto keys = input ? std::span<const KeySpec>(kInputKeys)
                             : output ? std::span<const KeySpec>(kOutputKeys) : std::span<const KeySpec>(kConstructionKeys);
     const Fields fields(scope, value, keys, what);
+    if (!fields.is_map()) entry_.reported_names.push_back(key.text);
     if (!named || !fields.is_map()) return;
     TensorDecl decl;
     TensorEntry entry;
@@ -183,7 +195,7 @@ class SignatureReader {
     }
   }
 
-  static void presence(const Scope& scope, const Fields& fields, bool output, TensorDecl& decl, TensorEntry& entry) {
+  void presence(const Scope& scope, const Fields& fields, bool output, TensorDecl& decl, TensorEntry& entry) {
     const std::string_view key = output ? "nullable" : "optional";
     const Node* node = fields.get(key);
     if (node == nullptr) return;
@@ -192,6 +204,7 @@ class SignatureReader {
       return;
     }
     if (!node->is_string()) {
+      entry_.reported_names.push_back(decl.name);
       scope.in(key).wrong_kind(*node, output ? "a condition" : "true or a condition",
                                node->kind == Node::Kind::kBool && !output ? "leave 'optional' out of a required tensor" : "");
       return;
@@ -441,6 +454,7 @@ class SignatureReader {
         }
       }
     }
+    if (!known && entry_.was_reported(key.text)) return false;
     if (!known) {
       Diagnostic& d = scope.error(key, "combos.name", fmt::format("'{}' is no DType index and no dtype parameter", key.text));
       d.found = fmt::format("'{}'", key.text);
@@ -542,7 +556,7 @@ class SignatureReader {
   }
 
   void check_alias(const TensorDecl& t, const Text& alias) const {
-    if (alias.empty()) return;
+    if (alias.empty() || entry_.was_reported(alias.text)) return;
     const auto index = decl_.input_index(alias.text);
     if (!index) {
       unknown_input(t, "alias", alias);
@@ -555,6 +569,7 @@ class SignatureReader {
 
   void check_aliases(const TensorDecl& t, const TensorEntry& entry) const {
     for (const Text& name : entry.may_alias) {
+      if (entry_.was_reported(name.text)) continue;
       if (!decl_.input_index(name.text)) {
         unknown_input(t, "may_alias", name);
       } else if (name.text == t.name) {

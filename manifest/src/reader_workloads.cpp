@@ -68,6 +68,7 @@ class RowReader {
       names.push_back(index.name);
     }
     if (std::find(names.begin(), names.end(), key.text) != names.end()) return true;
+    if (entry_.was_reported(key.text)) return false;
     Diagnostic& d = scope.error(key, "row.key", fmt::format("'{}' is no parameter and no index of this entry", key.text));
     d.found = fmt::format("'{}'", key.text);
     d.expected = fmt::format("one of {}", fmt::join(names, ", "));
@@ -104,11 +105,12 @@ class RowReader {
         row_.some.push_back(name);
         continue;
       }
+      if (!twice && entry_.was_reported(name.text)) continue;
       Diagnostic& d = scope.error(name.where, "row.some", twice ? fmt::format("'{}' stands twice", name.text)
                                                                 : fmt::format("'{}' is no tensor with 'optional: true'", name.text));
       d.found = fmt::format("'{}'", name.text);
       d.expected = optional.empty() ? "no name: the entry has no such tensor" : fmt::format("{}", fmt::join(optional, ", "));
-      d.hint = did_you_mean(name.text, optional, 1);
+      d.hint = twice ? "remove one of the two" : did_you_mean(name.text, optional, 1);
     }
   }
 
@@ -153,6 +155,7 @@ class RowReader {
       d.hint = did_you_mean(dtype.text, listed, 1);
       return false;
     }
+    if (entry_.was_reported(key.text)) return false;
     Diagnostic& d = scope.error(key, "row.dtype", fmt::format("'{}' is no DType index of this entry", key.text));
     d.found = fmt::format("'{}'", key.text);
     d.expected = names.empty() ? "no dtype_cases: the entry has no DType index" : fmt::format("one of {}", fmt::join(names, ", "));
@@ -262,7 +265,7 @@ class InterfaceReader {
     a.where = here.at(key);
     if (!value.is_map()) {
       a.shape = here.text(value, "the shape in which the kernel gets it");
-      if (!tensor) unknown(here, key);
+      if (!tensor && !entry_.was_reported(key.text)) unknown(here, key);
       interface_.args.push_back(std::move(a));
       return;
     }
@@ -310,7 +313,10 @@ void check_steps(const Scope& scope, const Node* steps, const Entry& entry) {
     d.expected = "one step, or another flow";
     d.hint = "name the flow that runs the steps: 'flow: NAME'";
   }
-  if (entry.interfaces.empty() || entry.step_places.empty()) return;
+  const bool open = std::any_of(entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {
+    return interface.step.empty() && entry.decl.steps.size() > 1;  // its step was reported
+  });
+  if (entry.interfaces.empty() || entry.step_places.empty() || open) return;
   for (std::size_t i = 0; i < entry.decl.steps.size(); ++i) {
     const std::string& name = entry.decl.steps[i].name;
     const bool served = std::any_of(entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {

@@ -8,8 +8,14 @@
 
 #include "tenon/core/error.hpp"
 #include "tenon/manifest/contracts.hpp"
+#include "tenon/manifest/diagnostic.hpp"
+#include "tenon/manifest/entry.hpp"
 
 namespace tenon::manifest {
+
+/// Compiles every entry of a set and makes the contract headers of those with interfaces.
+/// @errors ManifestInvalid where an entry cannot be compiled; `diagnostics`, sorted, then say why.
+[[nodiscard]] Result<std::vector<GeneratedFile>> generate_contracts(const ManifestSet& set, DiagnosticList& diagnostics);
 
 /// Writes files below a folder, making the folders between, and leaves a file alone whose contents are the
 /// same already, so that nothing that includes it is built again. A file is replaced in one step.

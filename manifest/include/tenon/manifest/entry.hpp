@@ -250,6 +250,15 @@ struct Entry {
   Text backward_op;
   std::vector<Text> backward_saved;
 
+  /// Names whose declaration was reported: uses of them say nothing more. "*": the whole signature was.
+  std::vector<std::string> reported_names;
+  [[nodiscard]] bool was_reported(std::string_view name) const {
+    for (const std::string& n : reported_names) {
+      if (n == name || n == "*") return true;
+    }
+    return false;
+  }
+
   /// The reader reported an error here: the entry may still be checked further, and is never registered.
   bool faulty = false;
 };
