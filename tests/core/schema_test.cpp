@@ -94,7 +94,7 @@ TEST_SUITE("core/schema") {
     }
   }
 
-  TEST_CASE("a grammar mistake is reported once with its column") {
+  TEST_CASE("D31: a grammar mistake is reported once with its column") {
     for (const Row& row : std::vector<Row>{
              {"", "SYNTAX", 1},
              {"9f() -> ()", "SYNTAX", 1},
