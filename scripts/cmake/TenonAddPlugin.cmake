@@ -15,6 +15,7 @@
 
 # As a script (cmake -DFILE=... -DNM=... -DREADELF=... -P TenonAddPlugin.cmake) this file is the check after linking.
 if(CMAKE_SCRIPT_MODE_FILE AND CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  cmake_policy(VERSION 3.25)
   execute_process(COMMAND "${NM}" -D --defined-only --format=posix "${FILE}"
     OUTPUT_VARIABLE output RESULT_VARIABLE result ERROR_VARIABLE error)
   if(NOT result EQUAL 0)

@@ -1,4 +1,5 @@
 # Runs PROGRAM, which prints the header's layout, and compares it with TABLE; comment lines of TABLE do not count.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE layout RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} failed: ${result}")

@@ -140,6 +140,7 @@ class ElementType {
   tenon_dtype raw_{0, 0, 0};
 };
 
+/// The element types that manifests name.
 inline constexpr ElementType kBool{TENON_DTYPE_BOOL, 8};
 inline constexpr ElementType kUInt8{TENON_DTYPE_UINT, 8};
 inline constexpr ElementType kUInt16{TENON_DTYPE_UINT, 16};
