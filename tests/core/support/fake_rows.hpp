@@ -1,0 +1,274 @@
+// Kernel types made in the test's own process: what they declare and how they answer is scripted row by row.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/registry.hpp"
+
+namespace tenon::test {
+
+/// One scripted kernel type. Counters tell what the host did with it.
+struct FakeRow {
+  std::string op;
+  std::string interface;
+  std::string key;
+  std::vector<std::string> devices{"fake"};
+  std::vector<std::string> archs;
+  std::vector<std::string> preferred_over;
+  std::vector<DType> dtypes;
+  std::uint64_t flags = 0;
+  std::uint32_t layouts = 0;
+  /// REFUSED with what it fills, or OK. Null: serves every call.
+  std::function<tenon_status(const tenon_device&, const tenon_call&, tenon_reason&)> refuse;
+  /// What a launch does; null: nothing.
+  std::function<tenon_status(const tenon_launch&, tenon_reason&)> launch;
+  std::function<tenon_status(tenon_reason&)> build;  ///< null: succeeds
+  std::uint64_t workspace_bytes = 0;
+  bool identity_is_empty = false;  ///< one build serves every call
+
+  int refuses = 0;
+  int builds = 0;
+  int launches = 0;
+  int destroys = 0;
+};
+
+/// A plugin of scripted rows. Lives as long as the process, as real ones do.
+class FakePlugin {
+ public:
+  /// `contract_of` gives the contract that rows of an interface were built against.
+  static FakePlugin& make(std::string id) {
+    auto* plugin = new FakePlugin;
+    plugin->info_.id = std::move(id);
+    plugin->info_.version = "1.0.0";
+    plugin->info_.path = "/plugins/" + plugin->info_.id + ".tenon.so";
+    return *plugin;
+  }
+
+  FakeRow& add(std::string_view op, const InterfaceDecl& interface, std::string key) {
+    rows_.push_back({});
+    FakeRow& row = rows_.back();
+    row.op = op;
+    row.interface = interface.name;
+    row.key = std::move(key);
+    contracts_.push_back(contract_of(interface));
+    return row;
+  }
+
+  /// The rows as they cross.
+  std::vector<tenon_kernel_type> abi_rows() {
+    std::vector<tenon_kernel_type> all;
+    for (std::size_t i = 0; i < rows_.size(); ++i) all.push_back(abi_row(rows_[i], contracts_[i]));
+    return all;
+  }
+
+  Result<void> commit(Registry& registry, PluginRecord& record) {
+    PluginTransaction transaction(&info_);
+    const auto rows = abi_rows();
+    const tenon_registrar* r = transaction.registrar();
+    tenon_reason reason{};
+    reason.struct_size = sizeof reason;
+    if (kind_) (void)r->add_device_kind(r->context, &*kind_, &reason);
+    (void)r->add_kernel_types(r->context, rows.data(), rows.size(), sizeof(tenon_kernel_type), &reason);
+    for (const auto& t : targets_) (void)r->add_target(r->context, &t, &reason);
+    record.id = info_.id;
+    record.version = info_.version;
+    record.path = info_.path;
+    return registry.commit(transaction, record);
+  }
+  Result<void> commit(Registry& registry) {
+    PluginRecord record;
+    return commit(registry, record);
+  }
+
+  void own_kind(const tenon_device_kind& kind) { kind_ = kind; }
+  void add_target(const tenon_target& target) { targets_.push_back(target); }
+  PluginInfo& info() { return info_; }
+
+ private:
+  FakePlugin() = default;
+
+  template <class T>
+  const T* keep(std::vector<T> items) {
+    auto kept = std::make_shared<std::vector<T>>(std::move(items));
+    kept_.push_back(kept);
+    return kept->data();
+  }
+  tenon_str text(const std::string& s) {
+    texts_.push_back(s);
+    return {texts_.back().data(), texts_.back().size()};
+  }
+  const tenon_str* list(const std::vector<std::string>& items) {
+    std::vector<tenon_str> strs;
+    for (const auto& s : items) strs.push_back(text(s));
+    return keep(std::move(strs));
+  }
+
+  const tenon_contract* contract_of(const InterfaceDecl& interface) {
+    std::vector<tenon_field> fields;
+    for (const auto& f : interface.fields) {
+      fields.push_back({text(f.name), f.kind, f.optional ? TENON_FIELD_OPTIONAL : 0u, list(f.members), f.members.size()});
+    }
+    std::vector<tenon_arg> args;
+    for (const auto& a : interface.args) {
+      std::vector<tenon_dtype> dtypes;
+      for (const DType d : a.dtypes) dtypes.push_back(to_abi(d));
+      const std::uint32_t flags = (a.optional ? TENON_ARG_OPTIONAL : 0u) | (a.list ? TENON_ARG_LIST : 0u);
+      args.push_back({text(a.name), keep(std::move(dtypes)), a.dtypes.size(), a.role, flags});
+    }
+    tenon_contract c{};
+    c.struct_size = sizeof c;
+    c.hash = contract_hash(interface);
+    c.n_fields = fields.size();
+    c.n_args = args.size();
+    c.fields = keep(std::move(fields));
+    c.args = keep(std::move(args));
+    return keep(std::vector<tenon_contract>{c});
+  }
+
+  tenon_kernel_type abi_row(FakeRow& row, const tenon_contract* contract) {
+    tenon_kernel_type t{};
+    t.struct_size = sizeof t;
+    t.op = text(row.op);
+    t.interface = text(row.interface);
+    t.key = text(row.key);
+    t.contract = contract;
+    t.devices = list(row.devices);
+    t.n_devices = row.devices.size();
+    t.archs = list(row.archs);
+    t.n_archs = row.archs.size();
+    t.preferred_over = list(row.preferred_over);
+    t.n_preferred_over = row.preferred_over.size();
+    std::vector<tenon_storage> storage;
+    for (const DType d : row.dtypes) storage.push_back({to_abi(d), to_abi(d)});
+    t.n_storage = storage.size();
+    t.storage = keep(std::move(storage));
+    t.flags = row.flags;
+    t.layouts = row.layouts;
+    t.context = &row;
+    t.refuse = [](void* context, const tenon_device* device, const tenon_call* call, tenon_reason* reason) -> tenon_status {
+      auto& r = *static_cast<FakeRow*>(context);
+      ++r.refuses;
+      return r.refuse ? r.refuse(*device, *call, *reason) : TENON_OK;
+    };
+    if (row.identity_is_empty) {
+      t.identity = [](void*, const tenon_device*, const tenon_call*, void*, std::uint64_t, std::uint64_t* size) -> tenon_status {
+        *size = 0;
+        return TENON_OK;
+      };
+    }
+    t.build = [](void* context, const tenon_host*, const tenon_build*, tenon_kernel* out, tenon_reason* reason) -> tenon_status {
+      auto& r = *static_cast<FakeRow*>(context);
+      ++r.builds;
+      if (r.build) {
+        if (const tenon_status status = r.build(*reason); status != TENON_OK) return status;
+      }
+      out->state = &r;
+      if (r.workspace_bytes != 0) {
+        out->workspace = [](void* state, const tenon_call*, std::uint64_t* bytes) -> tenon_status {
+          *bytes = static_cast<FakeRow*>(state)->workspace_bytes;
+          return TENON_OK;
+        };
+      }
+      out->launch = [](void* state, const tenon_launch* launch, tenon_reason* why) -> tenon_status {
+        auto& self = *static_cast<FakeRow*>(state);
+        ++self.launches;
+        return self.launch ? self.launch(*launch, *why) : TENON_OK;
+      };
+      out->destroy = [](void* state) { ++static_cast<FakeRow*>(state)->destroys; };
+      return TENON_OK;
+    };
+    return t;
+  }
+
+  PluginInfo info_;
+  std::deque<FakeRow> rows_;  // stable addresses
+  std::vector<const tenon_contract*> contracts_;
+  std::deque<std::string> texts_;
+  std::vector<std::shared_ptr<void>> kept_;
+  std::optional<tenon_device_kind> kind_;
+  std::vector<tenon_target> targets_;
+};
+
+/// A refusal with its reason filled.
+inline tenon_status refuse_with(tenon_reason& reason, std::uint32_t code, std::int32_t arg, const char* attribute, const char* text) {
+  reason.code = code;
+  reason.arg_index = arg;
+  std::snprintf(reason.attribute, sizeof reason.attribute, "%s", attribute);
+  std::snprintf(reason.text, sizeof reason.text, "%s", text);
+  return TENON_REFUSED;
+}
+
+/// A device kind on host memory with a scripted number of devices. Context: a FakeKind.
+struct FakeKind {
+  std::uint32_t count = 1;
+  tenon_status count_status = TENON_OK;
+  const char* no_devices = "";
+  std::vector<std::uint32_t> failing;  ///< devices whose describe fails
+  std::vector<std::string> archs{"f2", "f1"};
+  int enumerations = 0;
+  std::int64_t live_bytes = 0;
+  int allocations = 0;
+  std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
+  std::vector<tenon_str> arch_strs;
+
+  tenon_device_kind table(std::string_view name) {
+    arch_strs.clear();
+    for (const auto& a : archs) arch_strs.push_back({a.data(), a.size()});
+    tenon_device_kind k{};
+    k.struct_size = sizeof k;
+    k.kind = {name.data(), name.size()};
+    k.flags = static_cast<std::uint32_t>(flags);
+    k.context = this;
+    k.count = [](void* c, std::uint32_t* n, tenon_reason* reason) -> tenon_status {
+      auto& self = *static_cast<FakeKind*>(c);
+      ++self.enumerations;
+      std::snprintf(reason->text, sizeof reason->text, "%s", self.no_devices);
+      *n = self.count;
+      return self.count_status;
+    };
+    k.describe = [](void* c, std::uint32_t index, tenon_device* out, tenon_reason* reason) -> tenon_status {
+      auto& self = *static_cast<FakeKind*>(c);
+      for (const auto bad : self.failing) {
+        if (bad == index) {
+          std::snprintf(reason->text, sizeof reason->text, "device %u does not answer", index);
+          return TENON_DEVICE;
+        }
+      }
+      out->arch = self.arch_strs.front();
+      out->runs_archs = self.arch_strs.data();
+      out->n_runs_archs = self.arch_strs.size();
+      out->unit_count = 4;
+      out->warp_size = 1;
+      out->native = c;
+      return TENON_OK;
+    };
+    k.alloc = [](void* c, const tenon_device*, std::uint32_t, std::uint64_t size, void*, void** out, tenon_reason*) -> tenon_status {
+      auto& self = *static_cast<FakeKind*>(c);
+      *out = std::aligned_alloc(256, static_cast<std::size_t>((size + 255) / 256 * 256));
+      self.live_bytes += static_cast<std::int64_t>(size);
+      ++self.allocations;
+      return *out == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
+    };
+    k.free = [](void* c, const tenon_device*, std::uint32_t, void* memory, std::uint64_t size, void*, tenon_reason*) -> tenon_status {
+      static_cast<FakeKind*>(c)->live_bytes -= static_cast<std::int64_t>(size);
+      std::free(memory);
+      return TENON_OK;
+    };
+    k.copy = [](void*, const tenon_device*, void* dst, const tenon_device*, const void* src, std::uint64_t size, void*, tenon_reason*) -> tenon_status {
+      std::memcpy(dst, src, static_cast<std::size_t>(size));
+      return TENON_OK;
+    };
+    k.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status { return TENON_OK; };
+    k.last_error = [](void*, const tenon_device*, std::uint32_t, tenon_reason*) -> tenon_status { return TENON_OK; };
+    return k;
+  }
+};
+
+}  // namespace tenon::test
