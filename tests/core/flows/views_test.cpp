@@ -32,10 +32,18 @@ std::vector<std::int64_t> order_of(const TensorView& v, const std::int32_t* base
 TEST_SUITE("core/flows/views") {
   TEST_CASE("a reshaped view reaches the same elements in the same order, or is refused") {
     std::array<std::int32_t, 4096> memory{};
-    const std::vector<Dims> shapes{{2, 3, 4}, {6, 4}, {2, 12}, {24}, {1, 24, 1}, {2, 1, 3, 4}, {4, 6}, {3, 8}, {2, 2, 6}};
-    const std::vector<std::pair<Dims, Dims>> sources{
-        {{2, 3, 4}, {12, 4, 1}}, {{2, 3, 4}, {40, 4, 1}}, {{2, 3, 4}, {40, 10, 1}}, {{2, 3, 4}, {4, 8, 1}},  {{24}, {3}},
-        {{2, 3, 4}, {1, 2, 6}},  {{2, 1, 12}, {12, 7, 1}}, {{2, 3, 4}, {0, 4, 1}},  {{2, 3, 4}, {-12, -4, -1}}, {{4, 6}, {6, 1}}};
+    const std::vector<Dims> shapes{
+        {2, 3, 4}, {6, 4}, {2, 12}, {24}, {1, 24, 1}, {2, 1, 3, 4}, {4, 6}, {3, 8}, {2, 2, 6}};
+    const std::vector<std::pair<Dims, Dims>> sources{{{2, 3, 4}, {12, 4, 1}},
+                                                     {{2, 3, 4}, {40, 4, 1}},
+                                                     {{2, 3, 4}, {40, 10, 1}},
+                                                     {{2, 3, 4}, {4, 8, 1}},
+                                                     {{24}, {3}},
+                                                     {{2, 3, 4}, {1, 2, 6}},
+                                                     {{2, 1, 12}, {12, 7, 1}},
+                                                     {{2, 3, 4}, {0, 4, 1}},
+                                                     {{2, 3, 4}, {-12, -4, -1}},
+                                                     {{4, 6}, {6, 1}}};
     int views = 0;
     int refused = 0;
     for (const auto& [shape, strides] : sources) {
@@ -57,8 +65,10 @@ TEST_SUITE("core/flows/views") {
     CHECK(views > 40);
     CHECK(refused > 20);
     TensorView view;
-    CHECK_FALSE(tenon::reshape_view(TensorView(memory.data(), DType::kInt32, Dims{2, 3}), Dims{7}, view));
-    CHECK(tenon::reshape_view(TensorView(memory.data(), DType::kInt32, Dims{0, 3}), Dims{3, 0, 5}, view));
+    CHECK_FALSE(
+        tenon::reshape_view(TensorView(memory.data(), DType::kInt32, Dims{2, 3}), Dims{7}, view));
+    CHECK(tenon::reshape_view(
+        TensorView(memory.data(), DType::kInt32, Dims{0, 3}), Dims{3, 0, 5}, view));
     CHECK(tenon::reshape_view(TensorView(memory.data(), DType::kInt32, Dims{}), Dims{1, 1}, view));
     CHECK(tenon::reshape_view(TensorView(memory.data(), DType::kInt32, Dims{1, 1}), Dims{}, view));
   }
@@ -73,14 +83,20 @@ TEST_SUITE("core/flows/views") {
     }
   }
 
-  TEST_CASE("broadcasting gives stride 0 to axes of size 1 and to new ones, and refuses sizes that differ") {
+  TEST_CASE(
+      "broadcasting gives stride 0 to axes of size 1 and to new ones, and refuses sizes that "
+      "differ") {
     std::array<std::int32_t, 64> memory{};
     TensorView view;
-    REQUIRE(tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{3, 1}), Dims{2, 3, 4}, view));
+    REQUIRE(tenon::expand_view(
+        TensorView(memory.data(), DType::kInt32, Dims{3, 1}), Dims{2, 3, 4}, view));
     CHECK(view.strides == Dims{0, 1, 0});
-    CHECK_FALSE(tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{3}), Dims{2, 4}, view));
-    CHECK_FALSE(tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{2, 4}), Dims{4}, view));
-    REQUIRE(tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{1, 3}), Dims{0, 3}, view));
+    CHECK_FALSE(
+        tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{3}), Dims{2, 4}, view));
+    CHECK_FALSE(
+        tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{2, 4}), Dims{4}, view));
+    REQUIRE(
+        tenon::expand_view(TensorView(memory.data(), DType::kInt32, Dims{1, 3}), Dims{0, 3}, view));
     CHECK(view.count() == 0);
   }
 

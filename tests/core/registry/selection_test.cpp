@@ -15,17 +15,35 @@ using tenon::test::refuse_with;
 
 namespace {
 
-// An interface with one number and two arguments; kernel types of several plugins put straight into its table.
+// An interface with one number and two arguments; kernel types of several plugins put straight into
+// its table.
 class Bench {
  public:
   Bench() {
     interface_.name = "scale_fwd";
     interface_.fields.push_back({"n", TENON_VALUE_INT, false, {}, false, "n", {}});
-    interface_.args.push_back({"x", ArgSource::kInput, 0, TENON_ROLE_IN, {DType::kFloat32, DType::kFloat16}, false, false, "[n]", ""});
-    interface_.args.push_back({"output", ArgSource::kOutput, 0, TENON_ROLE_OUT, {DType::kFloat32, DType::kFloat16}, false, false, "[n]", ""});
+    interface_.args.push_back({"x",
+                               ArgSource::kInput,
+                               0,
+                               TENON_ROLE_IN,
+                               {DType::kFloat32, DType::kFloat16},
+                               false,
+                               false,
+                               "[n]",
+                               ""});
+    interface_.args.push_back({"output",
+                               ArgSource::kOutput,
+                               0,
+                               TENON_ROLE_OUT,
+                               {DType::kFloat32, DType::kFloat16},
+                               false,
+                               false,
+                               "[n]",
+                               ""});
     interface_.contract_text = contract_text(interface_);
     interface_.contract_hash = contract_hash(interface_);
-    facts_ = {tenon_arg_facts{1, TENON_LAYOUT_DENSE, 8, -1, 0, 0}, tenon_arg_facts{1, TENON_LAYOUT_DENSE, 8, -1, 0, 0}};
+    facts_ = {tenon_arg_facts{1, TENON_LAYOUT_DENSE, 8, -1, 0, 0},
+              tenon_arg_facts{1, TENON_LAYOUT_DENSE, 8, -1, 0, 0}};
     dtypes_ = {to_abi(DType::kFloat32), to_abi(DType::kFloat32)};
     field_ = tenon_value{TENON_VALUE_INT, 0, 0, 4096, 0.0, nullptr};
     DeviceFacts::Fields f;
@@ -50,16 +68,32 @@ class Bench {
     for (FakePlugin* p : order) {
       for (const tenon_kernel_type& row : p->abi_rows()) table_.types.push_back(type_of(*p, row));
     }
-    std::sort(table_.types.begin(), table_.types.end(), [](const auto& a, const auto& b) { return a->qualified < b->qualified; });
+    std::sort(table_.types.begin(), table_.types.end(), [](const auto& a, const auto& b) {
+      return a->qualified < b->qualified;
+    });
     order_kernel_types(table_);
     const std::array<std::uint8_t, 2> wide{0, 0};
     report_.clear();
     const std::vector<tenon_value> fields{field_};
-    SelectionQuery q{interface_, table_, fields, facts_, dtypes_, wide, DeviceKind::of("fake"), device_, copies_, deterministic_, prefer_, forced_, "test", disabled_};
+    SelectionQuery q{interface_,
+                     table_,
+                     fields,
+                     facts_,
+                     dtypes_,
+                     wide,
+                     DeviceKind::of("fake"),
+                     device_,
+                     copies_,
+                     deterministic_,
+                     prefer_,
+                     forced_,
+                     "test",
+                     disabled_};
     return select(q, &report_);
   }
 
-  [[nodiscard]] const CandidateReport& report(const std::string& qualified, std::uint32_t round = 0) const {
+  [[nodiscard]] const CandidateReport& report(const std::string& qualified,
+                                              std::uint32_t round = 0) const {
     for (const auto& c : report_) {
       if (c.plugin + ":" + c.key == qualified && (round == 0 || c.round == round)) return c;
     }
@@ -89,20 +123,26 @@ class Bench {
     t->key.assign(row.key.data, row.key.size_bytes);
     t->qualified = p.info().id + ":" + t->key;
     t->row = row;
-    for (std::uint64_t i = 0; i < row.n_devices; ++i) t->devices.push_back(DeviceKind::of({row.devices[i].data, row.devices[i].size_bytes}));
-    for (std::uint64_t i = 0; i < row.n_archs; ++i) t->archs.emplace_back(row.archs[i].data, row.archs[i].size_bytes);
+    for (std::uint64_t i = 0; i < row.n_devices; ++i)
+      t->devices.push_back(DeviceKind::of({row.devices[i].data, row.devices[i].size_bytes}));
+    for (std::uint64_t i = 0; i < row.n_archs; ++i)
+      t->archs.emplace_back(row.archs[i].data, row.archs[i].size_bytes);
     for (std::uint64_t i = 0; i < row.n_preferred_over; ++i) {
       std::string name(row.preferred_over[i].data, row.preferred_over[i].size_bytes);
-      t->preferred_over.push_back(name.find(':') == std::string::npos ? p.info().id + ":" + name : name);
+      t->preferred_over.push_back(name.find(':') == std::string::npos ? p.info().id + ":" + name
+                                                                      : name);
     }
-    for (std::uint64_t i = 0; i < row.n_storage; ++i) t->dtypes.insert(*dtype_from_abi(row.storage[i].dtype));
+    for (std::uint64_t i = 0; i < row.n_storage; ++i)
+      t->dtypes.insert(*dtype_from_abi(row.storage[i].dtype));
     t->contract = match_contract(*row.contract, interface_).value();
     return t;
   }
   std::map<std::string, FakePlugin*> plugins_;
 };
 
-std::string winner_of(const SelectionResult& r) { return r.winner == nullptr ? "" : r.winner->qualified; }
+std::string winner_of(const SelectionResult& r) {
+  return r.winner == nullptr ? "" : r.winner->qualified;
+}
 
 }  // namespace
 
@@ -113,12 +153,13 @@ TEST_SUITE("core/registry/selection") {
     b.add("acme", "other_kind").devices = {"cpu"};
     b.add("acme", "other_arch").archs = {"f3"};
     b.add("acme", "other_dtype").dtypes = {DType::kFloat16};
-    b.add("acme", "small").refuse = [](const tenon_device&, const tenon_call& call, tenon_reason& r) {
-      if (call.fields[0].i <= 1024) return TENON_OK;
-      r.expected = tenon_value{TENON_VALUE_INT, 0, 0, 1024, 0, nullptr};
-      r.actual = call.fields[0];
-      return refuse_with(r, TENON_REASON_SIZE, 0, "n", "serves n <= 1024, got 4096");
-    };
+    b.add("acme", "small").refuse =
+        [](const tenon_device&, const tenon_call& call, tenon_reason& r) {
+          if (call.fields[0].i <= 1024) return TENON_OK;
+          r.expected = tenon_value{TENON_VALUE_INT, 0, 0, 1024, 0, nullptr};
+          r.actual = call.fields[0];
+          return refuse_with(r, TENON_REASON_SIZE, 0, "n", "serves n <= 1024, got 4096");
+        };
 
     const SelectionResult result = b.run();
 
@@ -166,7 +207,9 @@ TEST_SUITE("core/registry/selection") {
     CHECK_FALSE(served({"gfx942:unknown"}));
   }
 
-  TEST_CASE("D24: an arch that no kernel lists is refused in selection, with the device's and the kernel's archs") {
+  TEST_CASE(
+      "D24: an arch that no kernel lists is refused in selection, with the device's and the "
+      "kernel's archs") {
     Bench b;
     FakeRow& row = b.add("acme", "k");
     row.archs = {"80", "90"};
@@ -183,7 +226,9 @@ TEST_SUITE("core/registry/selection") {
     CHECK(row.builds == 0);
   }
 
-  TEST_CASE("D18: two unordered ones are ambiguous in both orders, an edge decides, a cycle across plugins drops its edges") {
+  TEST_CASE(
+      "D18: two unordered ones are ambiguous in both orders, an edge decides, a cycle across "
+      "plugins drops its edges") {
     for (const bool backwards : {false, true}) {
       CAPTURE(backwards);
       Bench b;
@@ -213,7 +258,9 @@ TEST_SUITE("core/registry/selection") {
     b.add("a", "first").preferred_over = {"gone:middle"};
     FakeRow& middle = b.add("b", "refused");
     middle.preferred_over = {"c:last"};
-    middle.refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) { return refuse_with(r, TENON_REASON_OTHER, -1, "", "no"); };
+    middle.refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+      return refuse_with(r, TENON_REASON_OTHER, -1, "", "no");
+    };
     b.add("c", "last");
     b.add("d", "top").preferred_over = {"b:refused", "a:first"};
 
@@ -231,7 +278,9 @@ TEST_SUITE("core/registry/selection") {
     CHECK(winner_of(b.run()) == "a:k");
   }
 
-  TEST_CASE("a general one ranks below every other, whatever it declares, and two generals of two plugins tie") {
+  TEST_CASE(
+      "a general one ranks below every other, whatever it declares, and two generals of two "
+      "plugins tie") {
     Bench b;
     FakeRow& general = b.add("a", "general");
     general.flags = TENON_KERNEL_GENERAL;
@@ -248,7 +297,8 @@ TEST_SUITE("core/registry/selection") {
     CHECK(winner_of(two.run()) == "b:g");
   }
 
-  TEST_CASE("a strided input goes to a dense kernel through a copy, to the reference without copies") {
+  TEST_CASE(
+      "a strided input goes to a dense kernel through a copy, to the reference without copies") {
     Bench b;
     b.facts_[0].layout = TENON_LAYOUT_STRIDED;
     b.add("acme", "dense");
@@ -284,9 +334,13 @@ TEST_SUITE("core/registry/selection") {
   TEST_CASE("an argument refused for its alignment is copied in round 2, and only that one") {
     Bench b;
     b.facts_[0].align_log2 = 1;
-    b.add("acme", "vector").refuse = [](const tenon_device&, const tenon_call& call, tenon_reason& r) {
-      return call.args[0].align_log2 >= 4 ? TENON_OK : refuse_with(r, TENON_REASON_ALIGNMENT, 0, "alignment", "needs 16-byte alignment");
-    };
+    b.add("acme", "vector").refuse =
+        [](const tenon_device&, const tenon_call& call, tenon_reason& r) {
+          return call.args[0].align_log2 >= 4
+                     ? TENON_OK
+                     : refuse_with(
+                           r, TENON_REASON_ALIGNMENT, 0, "alignment", "needs 16-byte alignment");
+        };
     const SelectionResult result = b.run();
     CHECK(winner_of(result) == "acme:vector");
     CHECK(result.round == 2);
@@ -299,7 +353,9 @@ TEST_SUITE("core/registry/selection") {
     b.facts_[0].layout = TENON_LAYOUT_STRIDED;
     FakeRow& row = b.add("acme", "k");
     row.layouts = TENON_LAYOUTS_ALL;
-    row.refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) { return refuse_with(r, TENON_REASON_SIZE, -1, "n", "too large"); };
+    row.refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+      return refuse_with(r, TENON_REASON_SIZE, -1, "n", "too large");
+    };
     CHECK(b.run().outcome == SelectionOutcome::kNone);
     CHECK(row.refuses == 1);
   }
@@ -318,7 +374,9 @@ TEST_SUITE("core/registry/selection") {
     Bench b;
     b.add("acme", "best");
     b.add("acme", "reference").flags = TENON_KERNEL_REFERENCE;
-    b.add("acme", "never").refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) { return refuse_with(r, TENON_REASON_VALUE, -1, "n", "never serves"); };
+    b.add("acme", "never").refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+      return refuse_with(r, TENON_REASON_VALUE, -1, "n", "never serves");
+    };
     b.forced_ = "acme:reference";
     CHECK(winner_of(b.run()) == "acme:reference");
     CHECK(b.report("acme:best").reason.text == "overridden by test");
@@ -345,14 +403,18 @@ TEST_SUITE("core/registry/selection") {
 
   TEST_CASE("a refuse function that fails is no refusal: its status is in the text") {
     Bench b;
-    b.add("acme", "broken").refuse = [](const tenon_device&, const tenon_call&, tenon_reason&) { return TENON_INTERNAL; };
+    b.add("acme", "broken").refuse = [](const tenon_device&, const tenon_call&, tenon_reason&) {
+      return TENON_INTERNAL;
+    };
     CHECK(b.run().outcome == SelectionOutcome::kNone);
     CHECK(b.report("acme:broken").reason.text == "its refuse function failed with INTERNAL");
   }
 
   TEST_CASE("facts tell layout, alignment and width apart") {
     alignas(256) static std::array<float, 64> memory{};
-    const auto layout = [&](Dims shape, Dims strides) { return facts_of(TensorView(memory.data() + 32, DType::kFloat32, shape, strides)).layout; };
+    const auto layout = [&](Dims shape, Dims strides) {
+      return facts_of(TensorView(memory.data() + 32, DType::kFloat32, shape, strides)).layout;
+    };
     CHECK(layout({4, 4}, {4, 1}) == TENON_LAYOUT_DENSE);
     CHECK(layout({4, 1, 4}, {4, 99, 1}) == TENON_LAYOUT_DENSE);
     CHECK(layout({4, 4}, {8, 1}) == TENON_LAYOUT_INNER);
@@ -365,6 +427,8 @@ TEST_SUITE("core/registry/selection") {
     CHECK(facts_of(TensorView(memory.data(), DType::kFloat32, Dims{4})).align_log2 == 8);
     CHECK(facts_of(TensorView(memory.data() + 1, DType::kFloat32, Dims{4})).align_log2 == 2);
     CHECK(facts_of(TensorView(memory.data(), DType::kInt8, Dims{std::int64_t{1} << 31})).wide == 0);
-    CHECK(facts_of(TensorView(memory.data(), DType::kInt8, Dims{(std::int64_t{1} << 31) + 1})).wide == 1);
+    CHECK(
+        facts_of(TensorView(memory.data(), DType::kInt8, Dims{(std::int64_t{1} << 31) + 1})).wide ==
+        1);
   }
 }

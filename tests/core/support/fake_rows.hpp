@@ -1,8 +1,11 @@
-// Kernel types made in the test's own process: what they declare and how they answer is scripted row by row.
+// Kernel types made in the test's own process: what they declare and how they answer is scripted
+// row by row.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -75,7 +78,8 @@ class FakePlugin {
     tenon_reason reason{};
     reason.struct_size = sizeof reason;
     if (kind_) (void)r->add_device_kind(r->context, &*kind_, &reason);
-    (void)r->add_kernel_types(r->context, rows.data(), rows.size(), sizeof(tenon_kernel_type), &reason);
+    (void)r->add_kernel_types(
+        r->context, rows.data(), rows.size(), sizeof(tenon_kernel_type), &reason);
     for (const auto& t : targets_) (void)r->add_target(r->context, &t, &reason);
     record.id = info_.id;
     record.version = info_.version;
@@ -113,13 +117,18 @@ class FakePlugin {
   const tenon_contract* contract_of(const InterfaceDecl& interface) {
     std::vector<tenon_field> fields;
     for (const auto& f : interface.fields) {
-      fields.push_back({text(f.name), f.kind, f.optional ? TENON_FIELD_OPTIONAL : 0u, list(f.members), f.members.size()});
+      fields.push_back({text(f.name),
+                        f.kind,
+                        f.optional ? TENON_FIELD_OPTIONAL : 0u,
+                        list(f.members),
+                        f.members.size()});
     }
     std::vector<tenon_arg> args;
     for (const auto& a : interface.args) {
       std::vector<tenon_dtype> dtypes;
       for (const DType d : a.dtypes) dtypes.push_back(to_abi(d));
-      const std::uint32_t flags = (a.optional ? TENON_ARG_OPTIONAL : 0u) | (a.list ? TENON_ARG_LIST : 0u);
+      const std::uint32_t flags =
+          (a.optional ? TENON_ARG_OPTIONAL : 0u) | (a.list ? TENON_ARG_LIST : 0u);
       args.push_back({text(a.name), keep(std::move(dtypes)), a.dtypes.size(), a.role, flags});
     }
     tenon_contract c{};
@@ -152,18 +161,30 @@ class FakePlugin {
     t.flags = row.flags;
     t.layouts = row.layouts;
     t.context = &row;
-    t.refuse = [](void* context, const tenon_device* device, const tenon_call* call, tenon_reason* reason) -> tenon_status {
+    t.refuse = [](void* context,
+                  const tenon_device* device,
+                  const tenon_call* call,
+                  tenon_reason* reason) -> tenon_status {
       auto& r = *static_cast<FakeRow*>(context);
       ++r.refuses;
       return r.refuse ? r.refuse(*device, *call, *reason) : TENON_OK;
     };
     if (row.identity_is_empty) {
-      t.identity = [](void*, const tenon_device*, const tenon_call*, void*, std::uint64_t, std::uint64_t* size) -> tenon_status {
+      t.identity = [](void*,
+                      const tenon_device*,
+                      const tenon_call*,
+                      void*,
+                      std::uint64_t,
+                      std::uint64_t* size) -> tenon_status {
         *size = 0;
         return TENON_OK;
       };
     }
-    t.build = [](void* context, const tenon_host*, const tenon_build*, tenon_kernel* out, tenon_reason* reason) -> tenon_status {
+    t.build = [](void* context,
+                 const tenon_host*,
+                 const tenon_build*,
+                 tenon_kernel* out,
+                 tenon_reason* reason) -> tenon_status {
       auto& r = *static_cast<FakeRow*>(context);
       ++r.builds;
       if (r.build) {
@@ -197,7 +218,11 @@ class FakePlugin {
 };
 
 /// A refusal with its reason filled.
-inline tenon_status refuse_with(tenon_reason& reason, std::uint32_t code, std::int32_t arg, const char* attribute, const char* text) {
+inline tenon_status refuse_with(tenon_reason& reason,
+                                std::uint32_t code,
+                                std::int32_t arg,
+                                const char* attribute,
+                                const char* text) {
   reason.code = code;
   reason.arg_index = arg;
   std::snprintf(reason.attribute, sizeof reason.attribute, "%s", attribute);
@@ -233,7 +258,8 @@ struct FakeKind {
       *n = self.count;
       return self.count_status;
     };
-    k.describe = [](void* c, std::uint32_t index, tenon_device* out, tenon_reason* reason) -> tenon_status {
+    k.describe =
+        [](void* c, std::uint32_t index, tenon_device* out, tenon_reason* reason) -> tenon_status {
       auto& self = *static_cast<FakeKind*>(c);
       for (const auto bad : self.failing) {
         if (bad == index) {
@@ -249,24 +275,47 @@ struct FakeKind {
       out->native = c;
       return TENON_OK;
     };
-    k.alloc = [](void* c, const tenon_device*, std::uint32_t, std::uint64_t size, void*, void** out, tenon_reason*) -> tenon_status {
+    k.alloc = [](void* c,
+                 const tenon_device*,
+                 std::uint32_t,
+                 std::uint64_t size,
+                 void*,
+                 void** out,
+                 tenon_reason*) -> tenon_status {
       auto& self = *static_cast<FakeKind*>(c);
       *out = std::aligned_alloc(256, static_cast<std::size_t>((size + 255) / 256 * 256));
       self.live_bytes += static_cast<std::int64_t>(size);
       ++self.allocations;
       return *out == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
     };
-    k.free = [](void* c, const tenon_device*, std::uint32_t, void* memory, std::uint64_t size, void*, tenon_reason*) -> tenon_status {
+    k.free = [](void* c,
+                const tenon_device*,
+                std::uint32_t,
+                void* memory,
+                std::uint64_t size,
+                void*,
+                tenon_reason*) -> tenon_status {
       static_cast<FakeKind*>(c)->live_bytes -= static_cast<std::int64_t>(size);
       std::free(memory);
       return TENON_OK;
     };
-    k.copy = [](void*, const tenon_device*, void* dst, const tenon_device*, const void* src, std::uint64_t size, void*, tenon_reason*) -> tenon_status {
+    k.copy = [](void*,
+                const tenon_device*,
+                void* dst,
+                const tenon_device*,
+                const void* src,
+                std::uint64_t size,
+                void*,
+                tenon_reason*) -> tenon_status {
       std::memcpy(dst, src, static_cast<std::size_t>(size));
       return TENON_OK;
     };
-    k.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status { return TENON_OK; };
-    k.last_error = [](void*, const tenon_device*, std::uint32_t, tenon_reason*) -> tenon_status { return TENON_OK; };
+    k.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status {
+      return TENON_OK;
+    };
+    k.last_error = [](void*, const tenon_device*, std::uint32_t, tenon_reason*) -> tenon_status {
+      return TENON_OK;
+    };
     return k;
   }
 };
