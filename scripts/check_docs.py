@@ -19,8 +19,7 @@ import textwrap
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 CUT = re.compile(r"^<!-- cut: (\S+)(?: (\S+))? -->$")
 ROW_VARIABLE = re.compile(r"^\|.*`(TENON_[A-Z][A-Z0-9_]*)`")
-# Names in quotes that are no variables: what CMake and the C header define.
-NO_VARIABLES = {"TENON_PLUGIN_SYMBOL", "TENON_PLUGIN", "TENON_OK", "TENON"}
+MACRO = re.compile(r"#\s*define\s+(TENON_[A-Z][A-Z0-9_]*)")
 
 
 def read(path):
@@ -134,13 +133,15 @@ def check_cuts(root, page, findings, fix):
 
 
 def variables_read(root):
-    """TENON_* names that the product, the tests or the scripts read from the environment."""
-    found = {}
-    for folder in ("core", "manifest", "loader", "plugins", "scripts"):
+    """TENON_* names that the product or the scripts spell, less the macros: code generation spells those."""
+    found, macros = {}, set()
+    for folder in ("plugin_api", "core", "manifest", "loader", "plugins", "scripts"):
         for base, folders, files in os.walk(os.path.join(root, folder)):
             folders[:] = [f for f in folders if f != "__pycache__" and f != "cmake"]
             for name in files:
                 path = os.path.join(base, name)
+                if name.endswith((".h", ".hpp")):
+                    macros.update(MACRO.findall(read(path)))
                 if name.endswith((".cpp", ".hpp")):
                     pattern = re.compile(r'"(TENON_[A-Z][A-Z0-9_]*)"')
                 elif name.endswith(".sh"):
@@ -149,7 +150,7 @@ def variables_read(root):
                     continue
                 for variable in pattern.findall(read(path)):
                     found.setdefault(variable, os.path.relpath(path, root))
-    return {name: where for name, where in found.items() if name not in NO_VARIABLES}
+    return {name: where for name, where in found.items() if name not in macros}
 
 
 def check_names(root, findings):

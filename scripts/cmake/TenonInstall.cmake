@@ -46,7 +46,9 @@ foreach(target tenon_plugin_api tenon_contracts tenon_core tenon_manifest tenon_
   if(TARGET ${target})
     get_target_property(type ${target} TYPE)
     if(type MATCHES "LIBRARY")
-      tenon_add_public_headers(${target})
+      if(NOT target STREQUAL "tenon") # only a name for the libraries below it; the loader has its header
+        tenon_add_public_headers(${target})
+      endif()
       list(APPEND libraries ${target})
     endif()
   endif()

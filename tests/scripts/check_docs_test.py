@@ -65,6 +65,10 @@ class CheckDocs(unittest.TestCase):
     def test_a_variable_without_a_row_is_found(self):
         self.assert_found({"loader/b.cpp": 'getenv("TENON_NEW");\n'}, "TENON_NEW is read but has no row")
 
+    def test_a_macro_is_no_variable(self):
+        done = run_on({"plugin_api/a.h": "#define TENON_NEW 1\n", "loader/b.cpp": 'print("TENON_NEW");\n'})
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_a_page_that_nothing_links_is_found(self):
         self.assert_found({"docs/orphan.md": "# O\n"}, "docs/orphan.md: not reached")
 
