@@ -5,7 +5,8 @@
   cuts    a block after <!-- cut: FILE REGION --> equals the lines of FILE between the comments
           "docs:begin REGION" and "docs:end REGION", indentation aside; a REGION that ends in ":" is a
           top-level key of a YAML file and all that is below it; without REGION the whole file
-  names   every TENON_* environment variable that the sources spell has a row in docs/configuration.md
+  names   every TENON_* environment variable that the sources spell has a row in docs/configuration.md, and the
+          configuration keys there are those of the loader's table
   index   every page under docs/ is reached from docs/README.md
 
 Usage: check_docs.py [--fix] [ROOT]    --fix rewrites cut blocks from their files
@@ -163,6 +164,14 @@ def check_names(root, findings):
         match = ROW_VARIABLE.match(line)
         if match:
             rows.add(match.group(1))
+    table = os.path.join("loader", "src", "config_keys.cpp")
+    if os.path.isfile(os.path.join(root, table)):
+        keys = set(re.findall(r'^\s*\{"([a-z_.*]+)",\s*KeyKind::', read(os.path.join(root, table)), flags=re.M))
+        documented = {re.sub(r"<\w+>", "*", key) for key in
+                      re.findall(r"^\| `([a-z_.<>A-Z]+)` \|", read(os.path.join(root, page)), flags=re.M)
+                      if not key.isupper() and "TENON" not in key and "NO_" not in key}
+        findings += [f"{table}: {key} has no row in {page}" for key in sorted(keys - documented)]
+        findings += [f"{page}: there is no key {key}" for key in sorted(documented - keys)]
     for name, where in sorted(variables_read(root).items()):
         if name not in rows:
             findings.append(f"{where}: {name} is read but has no row in {page}")

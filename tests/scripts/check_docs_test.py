@@ -69,6 +69,16 @@ class CheckDocs(unittest.TestCase):
         done = run_on({"plugin_api/a.h": "#define TENON_NEW 1\n", "loader/b.cpp": 'print("TENON_NEW");\n'})
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_configuration_keys_are_those_of_the_loader(self):
+        table = '    {"log.level", KeyKind::kEnum},\n    {"ops.*.target", KeyKind::kText},\n'
+        rows = "# C\n| `TENON_KNOWN` | x |\n| `log.level` | |\n| `ops.<Op>.target` | |\n"
+        done = run_on({"loader/src/config_keys.cpp": table, "docs/configuration.md": rows})
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        done = run_on({"loader/src/config_keys.cpp": table + '    {"new.key", KeyKind::kText},\n',
+                       "docs/configuration.md": rows + "| `gone.key` | |\n"})
+        self.assertIn("new.key has no row", done.stdout)
+        self.assertIn("there is no key gone.key", done.stdout)
+
     def test_a_page_that_nothing_links_is_found(self):
         self.assert_found({"docs/orphan.md": "# O\n"}, "docs/orphan.md: not reached")
 
