@@ -183,7 +183,7 @@ class CallRun {
     }
     const CallFrame& frame = *state_.frame;
     if (frame.nothing_to_do) {
-      TENON_TRY(make_outputs(nullptr));
+      TENON_TRY(instance_.make_outputs(state_, args_, nullptr));
       record(0);
       return {};
     }
@@ -199,7 +199,7 @@ class CallRun {
     if (!device) return fail(std::move(device).error());
     void* stream = nullptr;
     TENON_TRY_ASSIGN(stream, stream_for(*instance_.engine().devices, **device));
-    TENON_TRY(make_outputs(stream));
+    TENON_TRY(instance_.make_outputs(state_, args_, stream));
     TENON_TRY(run_steps(binding, **device, stream));
     state_.completed_generation.store(binding.generation, std::memory_order_release);
     return {};
@@ -266,51 +266,6 @@ class CallRun {
     instance_.publish(current->with(entry, instance_.engine().options.call_keys_per_instance));
   }
 
-  Result<void> make_outputs(void* stream) {
-    const CallFrame& frame = *state_.frame;
-    const std::size_t n = frame.outputs.size();
-    state_.output_first.resize(n + 1);
-    std::size_t total = 0;
-    std::size_t from_lists = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      state_.output_first[i] = static_cast<std::uint32_t>(total);
-      total += instance_.decl().outputs[i].list ? frame.outputs[i].list_count : 1;
-    }
-    state_.output_first[n] = static_cast<std::uint32_t>(total);
-    state_.outputs.assign(total, nullptr);
-    state_.made.resize(total);
-    for (std::size_t i = 0; i < n; ++i) {
-      const OutputSpec& spec = frame.outputs[i];
-      const bool is_list = instance_.decl().outputs[i].list.has_value();
-      for (std::uint32_t at = state_.output_first[i]; at < state_.output_first[i + 1]; ++at) {
-        TENON_TRY(make_output(at,
-                              is_list ? frame.list_outputs[from_lists++] : spec,
-                              instance_.decl().outputs[i],
-                              stream));
-      }
-    }
-    return {};
-  }
-
-  Result<void> make_output(std::uint32_t at,
-                           const OutputSpec& spec,
-                           const TensorDecl& decl,
-                           void* stream) {
-    if (!spec.present) return {};
-    if (decl.buffer_out && args_.out != nullptr) {
-      state_.outputs[at] = args_.out;
-    } else if (spec.alias_input >= 0) {
-      state_.outputs[at] = args_.inputs[static_cast<std::size_t>(spec.alias_input)].single();
-    } else {
-      auto made = instance_.engine().devices->make_tensor(
-          spec.dtype, spec.shape, state_.frame->device, stream);
-      if (!made) return fail(std::move(made).error());
-      state_.made[at] = std::move(*made);
-      state_.outputs[at] = &state_.made[at].view();
-    }
-    return {};
-  }
-
   // Step 7: the frame becomes the last one; shapes are copied into storage that is there already.
   void record(std::size_t launched) {
     RecordStore& r = state_.record;
@@ -357,6 +312,54 @@ Result<void> Op::Instance::call(ThreadState& state, const CallArgs& args) {
 }
 
 // ---- Copies
+namespace {
+
+Result<void> make_output(DeviceTable& devices,
+                         ThreadState& state,
+                         const CallArgs& args,
+                         std::uint32_t at,
+                         const OutputSpec& spec,
+                         const TensorDecl& decl,
+                         void* stream) {
+  if (!spec.present) return {};
+  if (decl.buffer_out && args.out != nullptr) {
+    state.outputs[at] = args.out;
+  } else if (spec.alias_input >= 0) {
+    state.outputs[at] = args.inputs[static_cast<std::size_t>(spec.alias_input)].single();
+  } else {
+    auto made = devices.make_tensor(spec.dtype, spec.shape, state.frame->device, stream);
+    if (!made) return fail(std::move(made).error());
+    state.made[at] = std::move(*made);
+    state.outputs[at] = &state.made[at].view();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Op::Instance::make_outputs(ThreadState& state, const CallArgs& args, void* stream) {
+  const CallFrame& frame = *state.frame;
+  const auto& declared = decl().outputs;
+  state.output_first.resize(declared.size() + 1);
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    state.output_first[i] = static_cast<std::uint32_t>(total);
+    total += declared[i].list ? frame.outputs[i].list_count : 1;
+  }
+  state.output_first[declared.size()] = static_cast<std::uint32_t>(total);
+  state.outputs.assign(total, nullptr);
+  state.made.resize(total);
+  std::size_t from_lists = 0;
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    for (std::uint32_t at = state.output_first[i]; at < state.output_first[i + 1]; ++at) {
+      const OutputSpec& spec =
+          declared[i].list ? frame.list_outputs[from_lists++] : frame.outputs[i];
+      TENON_TRY(make_output(*engine().devices, state, args, at, spec, declared[i], stream));
+    }
+  }
+  return {};
+}
+
 // -----------------------------------------------------------------------------------------
 
 bool Op::Instance::can_copy(DeviceKind kind, DType dtype) const {

@@ -84,6 +84,11 @@ struct Op::Instance {
   /// The seven steps. Made outputs are left in `state.made`, all outputs in `state.outputs`.
   Result<void> call(ThreadState& state, const CallArgs& args);
 
+  /// The reference kernel on wide data; see Op::call_reference.
+  Result<void> call_reference(const CallArgs& args, std::vector<Tensor>& results);
+  /// Makes what the call returns and the caller did not give; fills state.outputs.
+  Result<void> make_outputs(ThreadState& state, const CallArgs& args, void* stream);
+
   /// Copies between two views of one device through the CopyFwdOp table.
   Result<void> copy(const TensorView& from, const TensorView& to);
   [[nodiscard]] bool can_copy(DeviceKind kind, DType dtype) const;

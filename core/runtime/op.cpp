@@ -126,6 +126,18 @@ Result<std::vector<Tensor>> Op::call(std::span<const NamedTensor> inputs,
   return outputs;
 }
 
+Result<std::vector<Tensor>> Op::call_reference(std::span<const NamedTensor> inputs) {
+  Positional positional;
+  TENON_TRY(
+      positional.place(decl(), inputs, [](const NamedTensor& t) { return &t.tensor.view(); }));
+  CallArgs args;
+  args.inputs = positional.args();
+  TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, args.inputs));
+  std::vector<Tensor> results;
+  TENON_TRY(instance_->call_reference(args, results));
+  return results;
+}
+
 Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
   if (inputs.size() != decl().inputs.size()) {
     return fail(ErrorCode::kUsageError,

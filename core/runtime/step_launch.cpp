@@ -121,6 +121,12 @@ Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device
     if (policy == ReferencePolicy::kError) return fail(selection_error(q, device));
     if (policy == ReferencePolicy::kWarn) warn_reference(q, selection);
   }
+  return entry_for(selection, device, built);
+}
+
+Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResult& selection,
+                                                            const DeviceEntry& device,
+                                                            bool& built) {
   std::vector<tenon_arg_facts> facts(state_.facts.size());
   facts_with_copies(state_.facts, state_.dense_wide, selection.copied_args, facts);
   tenon_call call{};
@@ -227,7 +233,6 @@ Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
 }
 
 Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, void* stream) {
-  const KernelType& type = entry.built->type();
   std::span<const tenon_arg_facts> facts = state_.facts;
   std::array<tenon_arg_facts, kMaxCopiedArgs> copied_facts;
   if (entry.copied_args != 0) {
@@ -258,6 +263,20 @@ Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, 
       TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
   }
 
+  TENON_TRY(launch_views(entry, device, stream, workspace, facts, 0));
+  for (const ThreadState::Copy& copy : state_.copies) {
+    if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
+  }
+  return {};
+}
+
+Result<void> StepRun::launch_views(const CallEntry& entry,
+                                   const DeviceEntry& device,
+                                   void* stream,
+                                   void* workspace,
+                                   std::span<const tenon_arg_facts> facts,
+                                   std::uint64_t flags) {
+  const KernelType& type = entry.built->type();
   tenon_call call{};
   project(type, facts, call);
   // Tensors in the order of the plugin's own arguments.
@@ -299,7 +318,7 @@ Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, 
                              stream,
                              workspace,
                              entry.workspace_bytes,
-                             0};
+                             flags};
   // Only the head of the reason needs to be zero: its text arrays are read up to their first zero
   // byte.
   tenon_reason reason;
@@ -314,9 +333,6 @@ Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, 
   const tenon_status status = kernel.launch(kernel.state, &request, &reason);
   if (status != TENON_OK)
     return fail(plugin_error(type, "the launch", status, reason, ErrorCode::kLaunchFailed));
-  for (const ThreadState::Copy& copy : state_.copies) {
-    if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
-  }
   return {};
 }
 

@@ -36,6 +36,15 @@ class StepRun {
   /// Selects and builds for the key in the state.
   Result<std::shared_ptr<const CallEntry>> miss(const DeviceEntry& device, bool& built);
 
+  /// The same for the interface's reference kernel type, whatever selection would take.
+  Result<std::shared_ptr<const CallEntry>> reference(const DeviceEntry& device);
+  /// Launches on float64 copies of every floating tensor, dense ones of the others. `results` gets
+  /// the outputs, in the order of state.outputs; null for what is not present.
+  Result<void> launch_wide(const CallEntry& entry,
+                           const DeviceEntry& device,
+                           void* stream,
+                           std::vector<Tensor>& results);
+
   /// Copies in, launches, copies back.
   Result<void> launch(const CallEntry& entry, const DeviceEntry& device, void* stream);
 
@@ -58,6 +67,15 @@ class StepRun {
                        const Flow& flow);
   void gather_facts();
   void project(const KernelType& type, std::span<const tenon_arg_facts> facts, tenon_call& call);
+  Result<std::shared_ptr<const CallEntry>> entry_for(const SelectionResult& selection,
+                                                     const DeviceEntry& device,
+                                                     bool& built);
+  Result<void> launch_views(const CallEntry& entry,
+                            const DeviceEntry& device,
+                            void* stream,
+                            void* workspace,
+                            std::span<const tenon_arg_facts> facts,
+                            std::uint64_t flags);
   Result<std::shared_ptr<BuiltEntry>> build(const SelectionResult& selection,
                                             const DeviceEntry& device,
                                             const tenon_call& call);

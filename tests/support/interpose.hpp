@@ -1,11 +1,11 @@
-// Counts what a hit must not do: heap memory, locks. Include in exactly one file of a test executable.
-// Interposes malloc, free, calloc, realloc, aligned_alloc and the pthread locks of the whole process.
+// Counts what a hit must not do: heap memory, locks. Include in exactly one file of a test
+// executable. Interposes malloc, free, calloc, realloc, aligned_alloc and the pthread locks of the
+// whole process.
 #pragma once
 
+#include <cstddef>
 #include <dlfcn.h>
 #include <pthread.h>
-
-#include <cstddef>
 
 namespace tenon::test {
 
@@ -22,12 +22,13 @@ inline thread_local bool counting = false;
 
 extern "C" {
 
-// glibc's own names behind malloc and free (malloc/malloc.c); without them dlsym would need memory to start.
-void* __libc_malloc(std::size_t);                    // NOLINT(bugprone-reserved-identifier)
-void __libc_free(void*);                             // NOLINT(bugprone-reserved-identifier)
-void* __libc_calloc(std::size_t, std::size_t);       // NOLINT(bugprone-reserved-identifier)
-void* __libc_realloc(void*, std::size_t);            // NOLINT(bugprone-reserved-identifier)
-void* __libc_memalign(std::size_t, std::size_t);     // NOLINT(bugprone-reserved-identifier)
+// glibc's own names behind malloc and free (malloc/malloc.c); without them dlsym would need memory
+// to start.
+void* __libc_malloc(std::size_t);                 // NOLINT(bugprone-reserved-identifier)
+void __libc_free(void*);                          // NOLINT(bugprone-reserved-identifier)
+void* __libc_calloc(std::size_t, std::size_t);    // NOLINT(bugprone-reserved-identifier)
+void* __libc_realloc(void*, std::size_t);         // NOLINT(bugprone-reserved-identifier)
+void* __libc_memalign(std::size_t, std::size_t);  // NOLINT(bugprone-reserved-identifier)
 
 void* malloc(std::size_t size) noexcept {
   if (tenon::test::counting) ++tenon::test::counts.allocations;

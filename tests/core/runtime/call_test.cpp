@@ -614,6 +614,52 @@ TEST_SUITE("core/runtime/call") {
   }
 }
 
+TEST_SUITE("core/runtime/reference") {
+  TEST_CASE(
+      "the reference gets float64 tensors, the facts of the real ones, and the flag that says so") {
+    World w;
+    w.row("fast");
+    FakeRow& reference = w.row("reference");
+    reference.flags = TENON_KERNEL_REFERENCE;
+    reference.layouts = TENON_LAYOUTS_ALL;
+    std::uint32_t layout = 99;
+    std::uint64_t flags = 0;
+    reference.launch = [&](const tenon_launch& l, tenon_reason&) {
+      layout = l.call->args[0].layout;
+      flags = l.flags;
+      const tenon_tensor& x = *l.tensors[l.arg_first[0]];
+      const tenon_tensor& y = *l.tensors[l.arg_first[2]];
+      REQUIRE(x.dtype.bits == 64);
+      REQUIRE(y.dtype.bits == 64);
+      for (int i = 0; i < 12; ++i)
+        static_cast<double*>(y.data)[i] = static_cast<double*>(x.data)[i] / 3;
+      return TENON_OK;
+    };
+    Op op = w.make();
+    Tensor base = w.tensor({4, 3});
+    const TensorView transposed(
+        base.data<float>(), DType::kFloat32, Dims{3, 4}, Dims{1, 3}, w.fake);
+    const NamedTensor x("x", transposed);
+
+    const auto results = op.call_reference({&x, 1});
+
+    REQUIRE(results);
+    CHECK((*results)[0].dtype() == DType::kFloat64);
+    CHECK((*results)[0].data<double>()[1] == 4.0 / 3);
+    CHECK(layout == TENON_LAYOUT_STRIDED);
+    CHECK(flags == TENON_LAUNCH_WIDE);
+    CHECK_FALSE(op.last_call());
+  }
+
+  TEST_CASE("an op without a reference on this kind says so") {
+    World w;
+    w.row("fast");
+    Op op = w.make();
+    const NamedTensor x("x", w.tensor({3}));
+    CHECK(op.call_reference({&x, 1}).error().code() == ErrorCode::kNoImplementation);
+  }
+}
+
 TEST_SUITE("core/runtime/explain") {
   TEST_CASE("explaining runs and builds nothing, and agrees with what then runs") {
     World w;

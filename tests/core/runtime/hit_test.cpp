@@ -1,10 +1,10 @@
-// A hit with `out` given: no heap memory, no lock. An executable of its own, since it interposes malloc.
-#include "support/interpose.hpp"
-
+// A hit with `out` given: no heap memory, no lock. An executable of its own, since it interposes
+// malloc.
 #include <doctest/doctest.h>
 
 #include "core/support/fake_rows.hpp"
 #include "core/support/hand_plan.hpp"
+#include "support/interpose.hpp"
 #include "tenon/core/op.hpp"
 
 using namespace tenon;

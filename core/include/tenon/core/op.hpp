@@ -95,6 +95,14 @@ class Op {
   /// returned output is buffered. On a hit: no allocation, no lock.
   Result<void> call_out(std::span<const TensorArg> inputs, const TensorView& out);
 
+  /// What the outputs should be: the op's reference kernel on wide data. Every floating tensor is
+  /// widened to float64 (inputs hold the values that they have in their own dtype), so floating
+  /// results are float64 and not rounded to the output's dtype. Inputs lie on a device whose memory
+  /// the host reaches. Keeps no record.
+  /// @errors SignatureMismatch; NoImplementation where the device kind has no reference kernel for
+  /// the op.
+  Result<std::vector<Tensor>> call_reference(std::span<const NamedTensor> inputs);
+
   /// The meta call: checks the signature and infers the outputs; runs and selects nothing.
   struct Inferred {
     Device device;

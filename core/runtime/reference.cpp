@@ -1,0 +1,152 @@
+// The reference on wide data: what results should be before they are rounded to their dtype.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/call_key.hpp"
+#include "runtime/step_run.hpp"
+#include "runtime/streams.hpp"
+#include "runtime/workspace.hpp"
+
+namespace tenon {
+namespace {
+
+bool is_floating(DType dtype) { return info_of(dtype).category == DTypeCategory::kFloat; }
+
+// Visits the elements of a view in row-major order: body(byte pointer, flat index).
+template <class Body>
+void for_each_element(const TensorView& view, Body&& body) {
+  const std::int64_t count = view.count();
+  if (count == 0) return;
+  const auto size = static_cast<std::int64_t>(size_bytes_of(view.dtype));
+  Dims index(view.shape);
+  for (std::size_t i = 0; i < index.size(); ++i) index[i] = 0;
+  std::byte* at = view.first();
+  for (std::int64_t flat = 0; flat < count; ++flat) {
+    body(at, flat);
+    for (std::size_t i = index.size(); i-- > 0;) {
+      at += view.strides[i] * size;
+      if (++index[i] < view.shape[i]) break;
+      at -= view.strides[i] * size * view.shape[i];
+      index[i] = 0;
+    }
+  }
+}
+
+// A dense host tensor with the view's elements, floating ones widened.
+Result<Tensor> widened(const TensorView& view, bool with_contents) {
+  auto made = Tensor::host(is_floating(view.dtype) ? DType::kFloat64 : view.dtype, view.shape);
+  if (!made || !with_contents) return made;
+  const std::size_t size = size_bytes_of(view.dtype);
+  if (is_floating(view.dtype)) {
+    auto* out = made->data<double>();
+    for_each_element(view, [&](const std::byte* at, std::int64_t flat) {
+      out[flat] = load_as_double(view.dtype, at);
+    });
+  } else {
+    auto* out = made->data<std::byte>();
+    for_each_element(view, [&](const std::byte* at, std::int64_t flat) {
+      std::memcpy(out + static_cast<std::size_t>(flat) * size, at, size);
+    });
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CallEntry>> StepRun::reference(const DeviceEntry& device) {
+  SelectionResult selection;
+  for (const auto& type : table_.types) {
+    if (type->reference() && type->serves(device.device.kind)) selection.winner = type.get();
+  }
+  if (selection.winner == nullptr) {
+    return fail(ErrorCode::kNoImplementation,
+                call_text() + " (interface '" + decl_.name + "'): device kind '" +
+                    std::string(device.device.kind.name()) + "' has no reference kernel for it");
+  }
+  std::string forced;
+  std::string forced_by;
+  SelectionQuery q = query(device.facts, device.device.kind, forced, forced_by);
+  q.forced = selection.winner->qualified;
+  q.forced_by = "the check against the reference";
+  selection = select(q);
+  if (selection.outcome != SelectionOutcome::kChosen) return fail(selection_error(q, device));
+  bool built = false;
+  return entry_for(selection, device, built);
+}
+
+Result<void> StepRun::launch_wide(const CallEntry& entry,
+                                  const DeviceEntry& device,
+                                  void* stream,
+                                  std::vector<Tensor>& results) {
+  if ((device.facts.fields().flags & TENON_DEVICE_FLAG_HOST_MEMORY) == 0) {
+    return fail(ErrorCode::kUsageError,
+                "the reference runs where the host reaches the memory; " +
+                    device.device.to_string() + " is not such a device");
+  }
+  std::vector<Tensor> keep;
+  results.assign(state_.outputs.size(), Tensor());
+  for (std::size_t arg = 0; arg < decl_.args.size(); ++arg) {
+    const InterfaceArgDecl& a = decl_.args[arg];
+    for (std::uint32_t v = state_.arg_first[arg]; v < state_.arg_first[arg + 1]; ++v) {
+      TensorView& view = state_.views[v];
+      const auto copy = std::find_if(
+          state_.copies.begin(), state_.copies.end(), [&](const auto& c) { return c.view == v; });
+      // What the flow cannot view is read from the tensor itself, in the same row-major order.
+      const TensorView& source = copy == state_.copies.end() ? view : copy->original;
+      auto wide = widened(source, a.role != TENON_ROLE_OUT);
+      if (!wide) return fail(std::move(wide).error());
+      if (a.source == ArgSource::kOutput) {
+        // Kernels see outputs in another shape, but every flow keeps their row-major order.
+        const std::uint32_t at = state_.output_first[a.index] + (v - state_.arg_first[arg]);
+        results[at] =
+            Tensor(wide->storage(),
+                   TensorView(wide->storage()->memory(), wide->dtype(), state_.outputs[at]->shape));
+      }
+      view = TensorView(wide->storage()->memory(), wide->dtype(), Dims(view.shape), view.device);
+      keep.push_back(std::move(*wide));
+    }
+  }
+  state_.copies.clear();
+  void* workspace = nullptr;
+  std::optional<WorkspaceScope> scope;
+  if (entry.workspace_bytes != 0) {
+    scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
+    TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
+  }
+  return launch_views(entry, device, stream, workspace, state_.facts, TENON_LAUNCH_WIDE);
+}
+
+Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tensor>& results) {
+  ThreadState state;
+  state.frame = plan().make_frame();
+  const Construction& c = *construction.construction;
+  if (!plan().check(c, args, *state.frame)) return fail(plan().failure(c, args, *state.frame));
+  auto device = engine().devices->find(state.frame->device);
+  if (!device) return fail(std::move(device).error());
+  void* stream = nullptr;
+  TENON_TRY_ASSIGN(stream, stream_for(*engine().devices, **device));
+  TENON_TRY(make_outputs(state, args, stream));
+  if (state.frame->nothing_to_do) {
+    for (const TensorView* output : state.outputs) {
+      results.emplace_back();
+      if (output != nullptr) TENON_TRY_ASSIGN(results.back(), widened(*output, false));
+    }
+    return {};
+  }
+  if (decl().steps.size() != 1 || decl().interfaces.empty()) {
+    return fail(ErrorCode::kNoImplementation,
+                "op '" + decl().name + "' has " + std::to_string(decl().steps.size()) +
+                    " steps; the reference runs ops of one kernel");
+  }
+  const auto interface = plan().active_interface(0, c, *state.frame);
+  if (!interface)
+    return fail(ErrorCode::kInternal, "op '" + decl().name + "' has no active interface");
+  StepRun run(*this, state, args, 0, *interface);
+  TENON_TRY(run.prepare());
+  run.make_key();
+  auto entry = run.reference(**device);
+  if (!entry) return fail(std::move(entry).error());
+  return run.launch_wide(**entry, **device, stream, results);
+}
+
+}  // namespace tenon
