@@ -1,0 +1,67 @@
+// What the evaluator keeps: per plan the specialised branches, per instance the settled cells, per thread a frame.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tenon/core/plan.hpp"
+#include "tenon/core/signature/cell.hpp"
+#include "tenon/core/signature/evaluate.hpp"
+#include "tenon/core/signature/specialise.hpp"
+
+namespace tenon::signature {
+
+/// A branch with everything that calls on it need, made at first use and kept.
+struct BranchEntry {
+  std::uint64_t key = 0;            ///< presences that decide the branch
+  std::uint64_t expected_mask = 0;  ///< presences that the branch then demands
+  Branch branch;
+  std::uint32_t effect = 0;  ///< index into OpDecl::branches
+  std::vector<OutputSpec> outputs;
+  std::vector<bool> written;
+  bool returns_or_writes = false;
+  std::vector<std::vector<Expr>> fields;  ///< by interface and field, folded; kNoExpr where the flow computes it
+  std::vector<std::int32_t> active;       ///< by step: the interface, or -1
+  std::vector<std::vector<Expr>> temporary_dtypes;  ///< by interface and argument; kNoExpr where it has none
+  BranchEntry* next = nullptr;
+};
+
+/// The branches that share a choice of construction-time discriminants.
+struct PrefixEntry {
+  Prefix prefix;
+  static constexpr std::size_t kBuckets = 64;
+  std::array<std::atomic<BranchEntry*>, kBuckets> buckets{};
+  std::mutex building;
+  std::vector<std::unique_ptr<BranchEntry>> owned;
+};
+
+class Instance final : public Construction {
+ public:
+  explicit Instance(std::uint64_t number) : id(number) {}
+  std::vector<Value>& mutable_params() { return params_; }
+  std::vector<std::optional<Tensor>>& mutable_tensors() { return tensors_; }
+
+  const std::uint64_t id;  ///< never reused, so that a frame knows whose cells it holds
+  Arena arena;
+  std::vector<Cell> cells;  ///< by symbol; kUnset where construction does not settle it
+  PrefixEntry* prefix = nullptr;
+  std::optional<Device> device;  ///< the `device` parameter
+};
+
+class Frame final : public CallFrame {
+ public:
+  std::vector<Cell> cells;  ///< by symbol
+  std::vector<std::int64_t> shapes;  ///< storage of Shape symbols
+  Arena arena{2048};
+  std::uint64_t instance_id = 0;
+  const BranchEntry* entry = nullptr;
+  std::uint32_t list_base = 0;
+};
+
+}  // namespace tenon::signature

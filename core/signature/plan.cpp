@@ -1,0 +1,296 @@
+// SignaturePlan over plan data: branches by presence, made at first use and kept.
+#include "signature/plan.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "signature/walker.hpp"
+
+namespace tenon::signature {
+
+std::shared_ptr<const SignaturePlan> make_plan(PlanData data) { return std::make_shared<Plan>(std::move(data)); }
+
+Plan::Plan(PlanData data) : SignaturePlan(data.decl), data_(std::move(data)) {
+  for (const Discriminant& d : data_.discriminants) {
+    const SymbolKind kind = data_.symbols[d.symbol].kind;
+    at_construction_.push_back(kind == SymbolKind::kParam || kind == SymbolKind::kConstruction);
+  }
+  // Presence bits: every input that may be absent, then `out`.
+  std::uint32_t bit = 0;
+  for (std::uint32_t i = 0; i < data_.decl.inputs.size(); ++i) {
+    if (data_.decl.inputs[i].optional == When::kNever) continue;
+    if (data_.decl.inputs[i].optional == When::kAlways) deciding_bits_ |= std::uint64_t{1} << bit;
+    optional_inputs_.push_back(i);
+    ++bit;
+  }
+  out_bit_ = std::uint64_t{1} << bit;
+  deciding_bits_ |= out_bit_;
+  for (std::uint32_t i = 0; i < data_.symbols.size(); ++i) {
+    if (data_.symbols[i].kind == SymbolKind::kShape) ++shape_count_;
+  }
+}
+
+std::uint64_t Plan::mask_of(const CallArgs& args) const {
+  std::uint64_t mask = args.out != nullptr ? out_bit_ : 0;
+  for (std::size_t bit = 0; bit < optional_inputs_.size(); ++bit) {
+    if (args.inputs[optional_inputs_[bit]].present()) mask |= std::uint64_t{1} << bit;
+  }
+  return mask;
+}
+
+std::unique_ptr<CallFrame> Plan::make_frame() const {
+  auto frame = std::make_unique<Frame>();
+  frame->cells.resize(data_.symbols.size());
+  frame->shapes.resize(shape_count_ * kMaxRank);
+  frame->outputs.resize(data_.decl.outputs.size());
+  frame->written_inputs.resize(data_.decl.inputs.size());
+  return frame;
+}
+
+PrefixEntry& Plan::prefix_for(const Choices& choices) const {
+  const std::lock_guard lock(prefixes_mutex_);
+  std::unique_ptr<PrefixEntry>& entry = prefixes_[choices];
+  if (!entry) {
+    entry = std::make_unique<PrefixEntry>();
+    entry->prefix = make_prefix(data_, choices);
+  }
+  return *entry;
+}
+
+const BranchEntry& Plan::branch_for(PrefixEntry& prefix, std::uint64_t key) const {
+  std::atomic<BranchEntry*>& bucket = prefix.buckets[(key * 0x9e3779b97f4a7c15ull) >> 58];
+  for (const BranchEntry* e = bucket.load(std::memory_order_acquire); e != nullptr; e = e->next) {
+    if (e->key == key) return *e;
+  }
+  const std::lock_guard lock(prefix.building);
+  for (const BranchEntry* e = bucket.load(std::memory_order_acquire); e != nullptr; e = e->next) {
+    if (e->key == key) return *e;
+  }
+  prefix.owned.push_back(make_entry(prefix.prefix, key));
+  BranchEntry* made = prefix.owned.back().get();
+  made->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(made, std::memory_order_release);
+  return *made;
+}
+
+std::unique_ptr<BranchEntry> Plan::make_entry(const Prefix& prefix, std::uint64_t key) const {
+  auto entry = std::make_unique<BranchEntry>();
+  entry->key = key;
+  Choices choices = prefix.choices;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const Discriminant& d = data_.discriminants[i];
+    if (d.kind == Discriminant::Kind::kOutPresence) choices[i] = (key & out_bit_) != 0 ? 1 : 0;
+    if (d.kind != Discriminant::Kind::kTensorPresence || at_construction_[i]) continue;
+    const auto bit = std::find(optional_inputs_.begin(), optional_inputs_.end(), data_.symbols[d.symbol].ordinal) -
+                     optional_inputs_.begin();
+    choices[i] = (key >> bit) & 1u ? 1 : 0;
+  }
+  entry->branch = make_branch(data_, prefix, choices);
+  const Branch& branch = entry->branch;
+  entry->expected_mask = branch.has_out ? out_bit_ : 0;
+  for (std::size_t bit = 0; bit < optional_inputs_.size(); ++bit) {
+    if (branch.facts.presence[data_.first_input + optional_inputs_[bit]] == 1) entry->expected_mask |= std::uint64_t{1} << bit;
+  }
+  if (branch.rejected_by || branch.error) return entry;
+  finish_entry(*entry);
+  return entry;
+}
+
+std::vector<bool> Plan::unsolved_lets(const BranchEntry& entry) const {
+  std::vector<bool> unsolved(data_.lets.size(), true);
+  for (const Step& s : entry.branch.steps) {
+    if (s.kind == StepKind::kLet) unsolved[data_.symbols[s.target].ordinal] = false;
+  }
+  return unsolved;
+}
+
+void Plan::finish_entry(BranchEntry& entry) const {
+  Branch& branch = entry.branch;
+  entry.written = branch.written;
+  std::vector<std::uint32_t> written;
+  for (std::uint32_t i = 0; i < branch.written.size(); ++i) {
+    if (branch.written[i]) written.push_back(i);
+  }
+  for (std::uint32_t i = 0; i < decl_.branches.size(); ++i) {
+    const EffectBranch& effect = decl_.branches[i];
+    if (effect.written_inputs == written && effect.has_out == branch.has_out && !effect.in_place) entry.effect = i;
+  }
+  entry.returns_or_writes = !written.empty();
+  for (std::uint32_t i = 0; i < decl_.outputs.size(); ++i) {
+    OutputSpec spec;
+    spec.present = branch.outputs[i].passed;
+    entry.returns_or_writes = entry.returns_or_writes || spec.present;
+    if (const auto alias = decl_.input_index(decl_.outputs[i].alias); alias && branch.written[*alias]) {
+      spec.alias_input = static_cast<std::int32_t>(*alias);
+    }
+    entry.outputs.push_back(spec);
+  }
+  // Interfaces: which one each step uses, and its fields as they are here.
+  Folder folder(data_, branch.facts, branch.pool);
+  folder.inline_lets(unsolved_lets(entry));
+  entry.active.assign(std::max<std::size_t>(decl_.steps.size(), 1), -1);
+  entry.fields.resize(data_.interfaces.size());
+  entry.temporary_dtypes.resize(data_.interfaces.size());
+  for (std::uint32_t i = 0; i < data_.interfaces.size(); ++i) {
+    const InterfaceData& interface = data_.interfaces[i];
+    for (const TextExpr& field : interface.fields) {
+      entry.fields[i].push_back(field.given() ? folder.fold(field.root) : kNoExpr);
+      folder.forget_error();
+    }
+    for (const ArgData& arg : interface.args) {
+      entry.temporary_dtypes[i].push_back(arg.dtype.given() ? folder.fold(arg.dtype.root) : kNoExpr);
+      folder.forget_error();
+    }
+    bool active = true;
+    if (interface.when.given()) {
+      const Expr when = folder.fold(interface.when.root);
+      folder.forget_error();
+      active = constant_bool(branch.pool, when).value_or(true);
+    }
+    if (active && entry.active[decl_.interfaces[i].step] < 0) entry.active[decl_.interfaces[i].step] = static_cast<std::int32_t>(i);
+  }
+}
+
+namespace {
+void enter(const Instance& instance, const BranchEntry& entry, Frame& frame) {
+  if (frame.instance_id != instance.id) {
+    std::copy(instance.cells.begin(), instance.cells.end(), frame.cells.begin());
+    frame.instance_id = instance.id;
+    frame.entry = nullptr;
+  }
+  if (frame.entry != &entry) {
+    std::copy(entry.outputs.begin(), entry.outputs.end(), frame.outputs.begin());
+    std::copy(entry.written.begin(), entry.written.end(), frame.written_inputs.begin());
+    frame.branch = entry.effect;
+    frame.entry = &entry;
+  }
+}
+}  // namespace
+
+bool Plan::check(const Construction& construction, const CallArgs& args, CallFrame& call_frame) const {
+  const auto& instance = static_cast<const Instance&>(construction);
+  auto& frame = static_cast<Frame&>(call_frame);
+  frame.arena.reset();
+  if (args.inputs.size() != decl_.inputs.size() || !required_are_present(args)) return false;
+  const std::uint64_t mask = mask_of(args);
+  const BranchEntry& entry = branch_for(*instance.prefix, mask & deciding_bits_);
+  if (entry.expected_mask != mask || entry.branch.rejected_by || entry.branch.error) return false;
+  enter(instance, entry, frame);
+  return Walker(data_, instance, args, frame, nullptr).run(entry);
+}
+
+bool Plan::required_are_present(const CallArgs& args) const {
+  for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
+    if (decl_.inputs[i].optional == When::kNever && !args.inputs[i].present()) return false;
+  }
+  return true;
+}
+
+std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Construction&, const CallFrame& frame) const {
+  const BranchEntry& entry = *static_cast<const Frame&>(frame).entry;
+  if (step >= entry.active.size() || entry.active[step] < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(entry.active[step]);
+}
+
+bool Plan::eval_call(std::uint32_t interface, const Construction&, const CallArgs&, CallFrame& call_frame,
+                     std::span<const tenon_value> flow_values, std::span<tenon_value> fields) const {
+  auto& frame = static_cast<Frame&>(call_frame);
+  const BranchEntry& entry = *frame.entry;
+  Env env;
+  env.pool = &entry.branch.pool;
+  env.symbols = frame.cells;
+  env.presence = entry.branch.facts.presence;
+  env.arena = &frame.arena;
+  std::size_t flow = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Expr e = entry.fields[interface][i];
+    if (e == kNoExpr) {
+      if (!decl_.interfaces[interface].fields[i].from_flow || flow >= flow_values.size()) return false;
+      fields[i] = flow_values[flow++];
+      continue;
+    }
+    Cell cell;
+    if (!evaluate(env, e, cell)) return false;
+    fields[i] = field_value(decl_.interfaces[interface].fields[i], cell, frame.arena);
+  }
+  return true;
+}
+
+tenon_value Plan::field_value(const CallFieldDecl& field, const Cell& cell, Arena& arena) {
+  if (field.kind == TENON_VALUE_FLOAT && cell.tag == Tag::kInt) {
+    return abi_value_of(Cell::real(static_cast<double>(cell.i)), arena);
+  }
+  if (field.kind == TENON_VALUE_DTYPE && cell.tag == Tag::kStr) {
+    if (const auto dtype = dtype_from_name(cell.str())) return abi_value_of(Cell::dtype_of(*dtype), arena);
+  }
+  if (field.kind == TENON_VALUE_LIST && cell.tag == Tag::kInts) {
+    Cell* items = arena.cells(cell.count);
+    for (std::uint32_t i = 0; i < cell.count; ++i) items[i] = cell.item(i);
+    return abi_value_of(Cell::list(items, cell.count), arena);
+  }
+  return abi_value_of(cell, arena);
+}
+
+namespace {
+
+Cell cell_of(const tenon_value& value) {
+  switch (value.kind) {
+    case TENON_VALUE_BOOL: return Cell::boolean(value.i != 0);
+    case TENON_VALUE_INT: return Cell::integer(value.i);
+    case TENON_VALUE_FLOAT: return Cell::real(value.f);
+    case TENON_VALUE_STR: return Cell::string({static_cast<const char*>(value.data), value.count});
+    case TENON_VALUE_INTS: return Cell::int_list(static_cast<const std::int64_t*>(value.data), value.count);
+    case TENON_VALUE_DTYPE: {
+      tenon_dtype abi{};
+      abi.code = static_cast<std::uint8_t>(value.i & 0xff);
+      abi.bits = static_cast<std::uint8_t>((value.i >> 8) & 0xff);
+      abi.lanes = static_cast<std::uint16_t>((value.i >> 16) & 0xffff);
+      const auto dtype = dtype_from_abi(abi);
+      return dtype ? Cell::dtype_of(*dtype) : Cell();
+    }
+    default: return Cell::none();
+  }
+}
+
+}  // namespace
+
+bool Plan::eval_arg_shape(std::uint32_t interface, std::uint32_t arg, std::uint32_t element, CallFrame& call_frame,
+                          std::span<const tenon_value> fields, Dims& shape) const {
+  auto& frame = static_cast<Frame&>(call_frame);
+  const TextExpr& term = data_.interfaces[interface].args[arg].shape;
+  Cell* formals = frame.arena.cells(fields.size() + 1);
+  for (std::size_t i = 0; i < fields.size(); ++i) formals[i] = cell_of(fields[i]);
+  formals[fields.size()] = Cell::integer(element);
+  Env env;
+  env.pool = &data_.pool;
+  env.formals = {formals, fields.size() + 1};
+  env.arena = &frame.arena;
+  Cell cell;
+  if (!evaluate(env, term.root, cell) || cell.count > kMaxRank) return false;
+  shape.resize(0);
+  for (std::uint32_t i = 0; i < cell.count; ++i) {
+    if (cell.ints[i] < 0) return false;
+    shape.push_back(cell.ints[i]);
+  }
+  return true;
+}
+
+std::optional<DType> Plan::temporary_dtype(std::uint32_t interface, std::uint32_t arg, const Construction&,
+                                           const CallFrame& call_frame) const {
+  const auto& frame = static_cast<const Frame&>(call_frame);
+  const Expr term = frame.entry->temporary_dtypes[interface][arg];
+  if (term == kNoExpr) return std::nullopt;
+  Arena arena;
+  Env env;
+  env.pool = &frame.entry->branch.pool;
+  env.symbols = frame.cells;
+  env.presence = frame.entry->branch.facts.presence;
+  env.arena = &arena;
+  Cell cell;
+  if (!evaluate(env, term, cell)) return std::nullopt;
+  if (cell.tag == Tag::kDType) return cell.dtype();
+  return cell.tag == Tag::kStr ? dtype_from_name(cell.str()) : std::nullopt;
+}
+
+}  // namespace tenon::signature

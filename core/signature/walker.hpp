@@ -1,0 +1,85 @@
+// The signature check step by step: the meaning that the compiled program repeats faster, and the source of messages.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "signature/instance.hpp"
+#include "tenon/core/signature/plan_data.hpp"
+
+namespace tenon::signature {
+
+/// Walks the steps of one call. With `error` it says why a step fails; without it allocates nothing.
+class Walker {
+ public:
+  Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, Error* error);
+
+  /// All of a call's checks, in the order of the language. `entry` is the branch of the presences.
+  bool run(const BranchEntry& entry);
+  /// Steps and refinements of construction.
+  bool run_prefix(const Prefix& prefix);
+
+ private:
+  // Steps
+  bool step(const Step& step, const Branch& branch);
+  bool apply(const Step& step, const TensorTerm& term);
+  bool tensor_step(const Step& step, const TensorTerm& term);
+  bool rank_step(const TensorTerm& term);
+  bool let_step(const Step& step);
+  bool bind_dim(const Step& step, const TensorTerm& term);
+  bool bind_affine(const Step& step, const TensorTerm& term);
+  bool bind_splice(const Step& step, const TensorTerm& term);
+  bool check_dim(const Step& step, const TensorTerm& term);
+  bool check_splice(const Step& step, const TensorTerm& term);
+  // After inference
+  bool refinement(const RefinementTerm& term);
+  bool combos();
+  bool output(std::uint32_t index, const TensorTerm& term);
+  bool out_matches(std::uint32_t index, const OutputSpec& spec);
+  bool devices(const Branch& branch);
+  bool effects(const Branch& branch);
+  bool written_tensor(const TensorView& view, std::uint32_t symbol, const Branch& branch);
+
+  // Places
+  struct Window {
+    const std::int64_t* sizes = nullptr;
+    std::int64_t rank = 0;
+  };
+  [[nodiscard]] const TensorView* view_of(std::uint32_t symbol) const;
+  bool value(Expr e, Cell& out);
+  bool width(const Element& element, std::int64_t& out);
+  bool place(const Step& step, const TensorTerm& term, std::int64_t& position);
+  bool size_at(const Step& step, const TensorTerm& term, std::int64_t& size, std::int64_t& position);
+
+  // Messages
+  struct Origin {
+    std::string tensor;
+    std::int64_t axis = 0;
+  };
+  bool mismatch(std::string text, std::uint32_t symbol);
+  bool wrong_rank(const TensorTerm& term);
+  bool no_value(std::string_view what, std::uint32_t symbol);
+  [[nodiscard]] std::string name(std::uint32_t symbol) const { return data_.symbols[symbol].name; }
+  [[nodiscard]] std::string expected_size(const TensorTerm& term, const Element& element, std::int64_t item,
+                                          std::int64_t expected);
+  [[nodiscard]] std::optional<Origin> origin_of(std::uint32_t symbol, std::int64_t item);
+  [[nodiscard]] std::string values_of(Expr e);
+  /// What is wrong with the axes, where the expression is one of the predicates on axes: "axis 3 ...: ".
+  [[nodiscard]] std::string axes_fault(Expr e);
+  [[nodiscard]] std::string label_of(Expr e);
+
+  const PlanData& data_;
+  const Instance& instance_;
+  const CallArgs& args_;
+  Frame& frame_;
+  Error* error_;
+  std::string text_;  ///< of evaluation errors
+  Env env_;
+  const std::vector<Step>* steps_ = nullptr;
+  const std::vector<Step>* prefix_steps_ = nullptr;
+  const Branch* branch_ = nullptr;
+  const Prefix* prefix_ = nullptr;
+};
+
+}  // namespace tenon::signature
