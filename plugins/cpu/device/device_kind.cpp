@@ -34,8 +34,8 @@ struct FixedFacts {
 
 const FixedFacts& fixed_facts() {
   // Never destroyed: a description's strings stay valid for the process.
-  static const FixedFacts* const facts = new FixedFacts();
-  return *facts;
+  static const FixedFacts* const kFacts = new FixedFacts();
+  return *kFacts;
 }
 
 }  // namespace

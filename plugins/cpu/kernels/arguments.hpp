@@ -73,12 +73,22 @@ inline void require_row(const View& view, const View& output, std::string_view n
   require_shape(view, output.sizes_from(1), name);
 }
 
-/// The innermost elements follow each other without gaps.
-inline void require_adjacent(const View& view, std::string_view name) {
-  if (view.rank == 0 || view.shape[view.rank - 1] <= 1 || view.strides[view.rank - 1] == 1) return;
+/// The elements along an axis follow each other without gaps.
+inline void require_adjacent(const View& view, std::size_t axis, std::string_view name) {
+  if (view.shape[axis] <= 1 || view.strides[axis] == 1) return;
   throw Failure(TENON_INVALID_ARGUMENT,
                 std::string(name) + " has an innermost stride of " +
-                    std::to_string(view.strides[view.rank - 1]) + ", this kernel declares 1");
+                    std::to_string(view.strides[axis]) + ", this kernel declares 1");
+}
+
+/// The same of the innermost axis of a view that has one.
+inline void require_adjacent(const View& view, std::string_view name) {
+  require_adjacent(view, view.rank - 1, name);
+}
+
+inline void require_adjacent_row(const View& view, const View& output, std::string_view name) {
+  require_row(view, output, name);
+  require_adjacent(view, name);
 }
 
 }  // namespace tenon::cpu

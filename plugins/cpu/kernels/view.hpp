@@ -51,11 +51,13 @@ struct View {
   template <class T>
   [[nodiscard]] T load(std::int64_t offset) const {
     T value;
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): null only without elements to load
     std::memcpy(&value, first + offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
     return value;
   }
   template <class T>
   void store(std::int64_t offset, T value) const {
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): null only without elements to store
     std::memcpy(first + offset * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
   }
 };

@@ -74,7 +74,7 @@ template <int kExponentBits, int kMantissaBits>
     }
     mantissa &= kMantissaMask;
   }
-  const auto biased = static_cast<std::uint64_t>(unbiased + 1023);
+  const std::uint64_t biased = static_cast<std::uint64_t>(unbiased) + 1023;
   return std::bit_cast<double>(sign | (biased << 52) | (mantissa << (52 - kMantissaBits)));
 }
 

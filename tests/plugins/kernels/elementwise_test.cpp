@@ -1,4 +1,7 @@
 // The reference kernels of add, mul, gelu and copy against oracles of the tests' own.
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -67,22 +70,49 @@ void check_binary(const Op& op) {
           a.fill([&] { return random.value<T>(); });
           b.fill([&] { return random.value<T>(); });
 
-          const Outcome outcome = launch(row_of(Op::op),
-                                         op.fields(shape, dtype_of<T>()),
-                                         {a.tensor(), b.tensor(), output.tensor()});
+          const std::vector<tenon_value> fields = op.fields(shape, dtype_of<T>());
+          const std::vector<const tenon_tensor*> arguments{a.tensor(), b.tensor(), output.tensor()};
+          for (const tenon_kernel_type* row :
+               rows_serving(Op::op, dtype_of<T>(), fields, arguments)) {
+            CAPTURE(key_of(*row));
+            output.poison_elements();
 
-          REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-          for (const Dims& index : indices_of(shape)) {
-            count_wrong(wrong, 1, output.at(index), oracle<T>(op, a.at(index), b.at(index)));
+            const Outcome outcome = launch(*row, fields, arguments);
+
+            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+            for (const Dims& index : indices_of(shape)) {
+              count_wrong(wrong, 1, output.at(index), oracle<T>(op, a.at(index), b.at(index)));
+            }
+            REQUIRE(wrong == 0);
+            REQUIRE(a.is_unchanged());
+            REQUIRE(b.is_unchanged());
+            REQUIRE(output.surroundings_are_whole());
           }
-          REQUIRE(wrong == 0);
-          REQUIRE(a.is_unchanged());
-          REQUIRE(b.is_unchanged());
-          REQUIRE(output.surroundings_are_whole());
         }
       }
     }
   }
+}
+
+/// Launches every row that serves the call; each must give what the reference gives, up to one
+/// unit. One element, the reference's.
+template <class T>
+T same_of_every_row(const char* op,
+                    const std::vector<tenon_value>& fields,
+                    const std::vector<const tenon_tensor*>& arguments,
+                    Strided<T>& output) {
+  REQUIRE(launch(row_of(op), fields, arguments).status == TENON_OK);
+  const T expected = output.at({});
+  for (const tenon_kernel_type* row : rows_serving(op, dtype_of<T>(), fields, arguments)) {
+    CAPTURE(key_of(*row));
+    output.poison_elements();
+    const Outcome outcome = launch(*row, fields, arguments);
+    REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+    std::int64_t wrong = 0;
+    count_wrong(wrong, 1, output.at({}), expected);
+    CHECK(wrong == 0);
+  }
+  return expected;
 }
 
 template <class T>
@@ -92,10 +122,7 @@ T binary_scalar(const char* op, const std::vector<tenon_value>& fields, T a, T b
   Strided<T> output({}, Arrangement::kDense, Strided<T>::kOutputPoison);
   left.set({}, a);
   right.set({}, b);
-  const Outcome outcome =
-      launch(row_of(op), fields, {left.tensor(), right.tensor(), output.tensor()});
-  REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-  return output.at({});
+  return same_of_every_row<T>(op, fields, {left.tensor(), right.tensor(), output.tensor()}, output);
 }
 
 template <class T>
@@ -108,17 +135,17 @@ T mul_scalar(T a, T b) {
   const Dims none;
   return binary_scalar<T>("MulFwdOp", {ints_value(none), dtype_value(dtype_of<T>())}, a, b);
 }
-double gelu_scalar(double x, const char* approximate) {
+template <class T>
+T gelu_scalar(T x, const char* approximate) {
   const Dims none;
-  Strided<double> input({}, Arrangement::kDense);
-  Strided<double> output({}, Arrangement::kDense);
+  Strided<T> input({}, Arrangement::kDense);
+  Strided<T> output({}, Arrangement::kDense);
   input.set({}, x);
-  const Outcome outcome =
-      launch(row_of("GeluFwdOp"),
-             {ints_value(none), text_value(approximate), dtype_value(dtype_of<double>())},
-             {input.tensor(), output.tensor()});
-  REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-  return output.at({});
+  return same_of_every_row<T>(
+      "GeluFwdOp",
+      {ints_value(none), text_value(approximate), dtype_value(dtype_of<T>())},
+      {input.tensor(), output.tensor()},
+      output);
 }
 
 /// GELU by its definition, in long double, the form that cancels least on each side.
@@ -222,22 +249,28 @@ TEST_SUITE("plugins/cpu/elementwise") {
             Strided<T> output(shape, target, Strided<T>::kOutputPoison);
             x.fill([&] { return random.value<T>(3.0); });
 
-            const Outcome outcome = launch(row_of("GeluFwdOp"),
-                                           {ints_value(shape),
-                                            text_value(tanh_form ? "tanh" : "none"),
-                                            dtype_value(dtype_of<T>())},
-                                           {x.tensor(), output.tensor()});
+            const std::vector<tenon_value> fields = {ints_value(shape),
+                                                     text_value(tanh_form ? "tanh" : "none"),
+                                                     dtype_value(dtype_of<T>())};
+            const std::vector<const tenon_tensor*> arguments{x.tensor(), output.tensor()};
+            for (const tenon_kernel_type* row :
+                 rows_serving("GeluFwdOp", dtype_of<T>(), fields, arguments)) {
+              CAPTURE(key_of(*row));
+              output.poison_elements();
 
-            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-            for (const Dims& index : indices_of(shape)) {
-              count_wrong(wrong,
-                          1,
-                          output.at(index),
-                          nearest<T>(gelu_oracle(value_of(x.at(index)), tanh_form)));
+              const Outcome outcome = launch(*row, fields, arguments);
+
+              REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+              for (const Dims& index : indices_of(shape)) {
+                count_wrong(wrong,
+                            1,
+                            output.at(index),
+                            nearest<T>(gelu_oracle(value_of(x.at(index)), tanh_form)));
+              }
+              REQUIRE(wrong == 0);
+              REQUIRE(x.is_unchanged());
+              REQUIRE(output.surroundings_are_whole());
             }
-            REQUIRE(wrong == 0);
-            REQUIRE(x.is_unchanged());
-            REQUIRE(output.surroundings_are_whole());
           }
         }
       }
@@ -255,14 +288,27 @@ TEST_SUITE("plugins/cpu/elementwise") {
   TEST_CASE("gelu keeps its digits for negative values and its limits for large ones") {
     // By the tail of the normal distribution: x * Q(10) at x = -10, Q(10)
     // = 7.61985302416052607e-24.
-    CHECK(gelu_scalar(-10, "none") == doctest::Approx(-7.61985302416052607e-23).epsilon(1e-13));
+    CHECK(gelu_scalar(-10.0, "none") == doctest::Approx(-7.61985302416052607e-23).epsilon(1e-13));
     CHECK(gelu_scalar(1e300, "none") == 1e300);
     CHECK(gelu_scalar(1e300, "tanh") == 1e300);
     CHECK(gelu_scalar(-1e300, "tanh") == 0);
     CHECK(gelu_scalar(-1e300, "none") == 0);
-    CHECK(gelu_scalar(INFINITY, "none") == static_cast<double>(INFINITY));
-    CHECK(std::isnan(gelu_scalar(NAN, "tanh")));
+    CHECK(gelu_scalar(static_cast<double>(INFINITY), "none") == static_cast<double>(INFINITY));
+    CHECK(std::isnan(gelu_scalar(static_cast<double>(NAN), "tanh")));
     CHECK(std::signbit(gelu_scalar(-0.0, "none")));
+    for (const char* form : {"none", "tanh"}) {
+      CHECK(std::isnan(gelu_scalar(-INFINITY, form)));
+      CHECK(std::isnan(gelu_scalar(NAN, form)));
+      CHECK(gelu_scalar(INFINITY, form) == INFINITY);
+      CHECK(gelu_scalar(3.4e38F, form) == 3.4e38F);
+      CHECK(gelu_scalar(-3.4e38F, form) == 0.0F);
+      CHECK(gelu_scalar(0x1p-149F, form) == 0.0F);
+      CHECK(std::signbit(gelu_scalar(-0.0F, form)));
+    }
+    for (const float x : {-13.0F, -9.5F, -5.0F, -2.0F, -0.5F, 1e-20F, 0.25F, 4.0F, 9.0F}) {
+      CHECK(gelu_scalar(x, "none") <= std::max(x, 0.0F));
+      CHECK(gelu_scalar(x, "tanh") <= std::max(x, 0.0F));
+    }
   }
 
   TEST_CASE("an empty shape launches nothing and writes nothing") {
@@ -319,14 +365,19 @@ void check_copy(tenon_dtype dtype) {
           return value;
         });
 
-        const Outcome outcome = launch(row_of("CopyFwdOp"),
-                                       {ints_value(shape), dtype_value(dtype)},
-                                       {x.tensor(), output.tensor()});
+        const std::vector<tenon_value> fields = {ints_value(shape), dtype_value(dtype)};
+        const std::vector<const tenon_tensor*> arguments{x.tensor(), output.tensor()};
+        for (const tenon_kernel_type* row : rows_serving("CopyFwdOp", dtype, fields, arguments)) {
+          CAPTURE(key_of(*row));
+          output.poison_elements();
 
-        REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-        for (const Dims& index : indices_of(shape)) REQUIRE(output.at(index) == x.at(index));
-        REQUIRE(x.is_unchanged());
-        REQUIRE(output.surroundings_are_whole());
+          const Outcome outcome = launch(*row, fields, arguments);
+
+          REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+          for (const Dims& index : indices_of(shape)) REQUIRE(output.at(index) == x.at(index));
+          REQUIRE(x.is_unchanged());
+          REQUIRE(output.surroundings_are_whole());
+        }
       }
     }
   }

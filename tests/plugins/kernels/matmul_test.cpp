@@ -58,19 +58,26 @@ TEST_SUITE("plugins/cpu/matmul") {
             a.fill([&] { return random.value<T>(); });
             b.fill([&] { return random.value<T>(); });
 
-            const Outcome outcome = launch(row_of("MatMulFwdOp"),
-                                           matmul_fields(c, dtype_of<T>()),
-                                           {a.tensor(), b.tensor(), output.tensor()});
+            const std::vector<tenon_value> fields = matmul_fields(c, dtype_of<T>());
+            const std::vector<const tenon_tensor*> arguments{
+                a.tensor(), b.tensor(), output.tensor()};
+            for (const tenon_kernel_type* row :
+                 rows_serving("MatMulFwdOp", dtype_of<T>(), fields, arguments)) {
+              CAPTURE(key_of(*row));
+              output.poison_elements();
 
-            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-            std::int64_t wrong = 0;
-            for (const Dims& at : indices_of(output.shape())) {
-              count_wrong(wrong, 1, output.at(at), nearest<T>(dot_oracle(a, b, at, c.k)));
+              const Outcome outcome = launch(*row, fields, arguments);
+
+              REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+              std::int64_t wrong = 0;
+              for (const Dims& at : indices_of(output.shape())) {
+                count_wrong(wrong, 1, output.at(at), nearest<T>(dot_oracle(a, b, at, c.k)));
+              }
+              REQUIRE(wrong == 0);
+              REQUIRE(a.is_unchanged());
+              REQUIRE(b.is_unchanged());
+              REQUIRE(output.surroundings_are_whole());
             }
-            REQUIRE(wrong == 0);
-            REQUIRE(a.is_unchanged());
-            REQUIRE(b.is_unchanged());
-            REQUIRE(output.surroundings_are_whole());
           }
         }
       }

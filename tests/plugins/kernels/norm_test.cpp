@@ -104,13 +104,13 @@ std::vector<T> rms_row(const std::vector<T>& row,
 }
 
 template <class T>
-std::vector<T> layer_row(const std::vector<T>& row, double eps) {
+std::vector<T> layer_row(const std::vector<T>& row, double eps, const char* key = "reference") {
   const auto n = static_cast<std::int64_t>(row.size());
   Strided<T> x({1, n}, Arrangement::kDense);
   Strided<T> output({1, n}, Arrangement::kDense, Strided<T>::kOutputPoison);
   std::size_t next = 0;
   x.fill([&] { return row[next++]; });
-  const Outcome outcome = launch(row_of("LayerNormFwdOp"),
+  const Outcome outcome = launch(row_of("LayerNormFwdOp", key),
                                  layer_fields(1, n, eps, dtype_of<T>(), false, false),
                                  {x.tensor(), nullptr, nullptr, output.tensor()});
   REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
@@ -119,7 +119,7 @@ std::vector<T> layer_row(const std::vector<T>& row, double eps) {
   return out;
 }
 
-const std::vector<const char*>& rms_keys() {
+const std::vector<const char*>& norm_keys() {
   static const std::vector<const char*> keys{"reference", "rows"};
   return keys;
 }
@@ -141,22 +141,29 @@ TEST_SUITE("plugins/cpu/norm") {
             x.fill([&] { return random.value<T>(2.0); });
             weight.fill([&] { return random.value<T>(); });
 
-            const Outcome outcome =
-                launch(row_of("RMSNormFwdOp"),
-                       rms_fields(shape[0], shape[1], float_value(1e-6), dtype_of<T>(), affine),
-                       {x.tensor(), affine ? weight.tensor() : nullptr, output.tensor()});
+            const std::vector<tenon_value> fields =
+                rms_fields(shape[0], shape[1], float_value(1e-6), dtype_of<T>(), affine);
+            const std::vector<const tenon_tensor*> arguments{
+                x.tensor(), affine ? weight.tensor() : nullptr, output.tensor()};
+            for (const tenon_kernel_type* row :
+                 rows_serving("RMSNormFwdOp", dtype_of<T>(), fields, arguments)) {
+              CAPTURE(key_of(*row));
+              output.poison_elements();
 
-            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-            std::int64_t wrong = 0;
-            for (const Dims& at : indices_of(shape)) {
-              const long double expected =
-                  rms_oracle(x, affine ? &weight : nullptr, at[0], at[1], 1e-6);
-              count_wrong(wrong, kLimit<T>, output.at(at), nearest<T>(expected));
+              const Outcome outcome = launch(*row, fields, arguments);
+
+              REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+              std::int64_t wrong = 0;
+              for (const Dims& at : indices_of(shape)) {
+                const long double expected =
+                    rms_oracle(x, affine ? &weight : nullptr, at[0], at[1], 1e-6);
+                count_wrong(wrong, kLimit<T>, output.at(at), nearest<T>(expected));
+              }
+              REQUIRE(wrong == 0);
+              REQUIRE(x.is_unchanged());
+              REQUIRE(weight.is_unchanged());
+              REQUIRE(output.surroundings_are_whole());
             }
-            REQUIRE(wrong == 0);
-            REQUIRE(x.is_unchanged());
-            REQUIRE(weight.is_unchanged());
-            REQUIRE(output.surroundings_are_whole());
           }
         }
       }
@@ -184,30 +191,36 @@ TEST_SUITE("plugins/cpu/norm") {
             weight.fill([&] { return nearest<T>(1.5L + value_of(random.value<T>(0.1))); });
             bias.fill([&] { return random.value<T>(); });
 
-            const Outcome outcome =
-                launch(row_of("LayerNormFwdOp"),
-                       layer_fields(shape[0], shape[1], 1e-5, dtype_of<T>(), has_weight, has_bias),
-                       {x.tensor(),
-                        has_weight ? weight.tensor() : nullptr,
-                        has_bias ? bias.tensor() : nullptr,
-                        output.tensor()});
+            const std::vector<tenon_value> fields =
+                layer_fields(shape[0], shape[1], 1e-5, dtype_of<T>(), has_weight, has_bias);
+            const std::vector<const tenon_tensor*> arguments{x.tensor(),
+                                                             has_weight ? weight.tensor() : nullptr,
+                                                             has_bias ? bias.tensor() : nullptr,
+                                                             output.tensor()};
+            for (const tenon_kernel_type* row :
+                 rows_serving("LayerNormFwdOp", dtype_of<T>(), fields, arguments)) {
+              CAPTURE(key_of(*row));
+              output.poison_elements();
 
-            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-            std::int64_t wrong = 0;
-            for (const Dims& at : indices_of(shape)) {
-              const long double expected = layer_oracle(x,
-                                                        has_weight ? &weight : nullptr,
-                                                        has_bias ? &bias : nullptr,
-                                                        at[0],
-                                                        at[1],
-                                                        1e-5);
-              // Values of about 2 and weights of about 1.5; a row of two near values has a large 1
-              // / root.
-              const long double magnitude = 16 + std::abs(expected);
-              wrong += is_right(output.at(at), expected, kLimit<T>, magnitude) ? 0 : 1;
+              const Outcome outcome = launch(*row, fields, arguments);
+
+              REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+              std::int64_t wrong = 0;
+              for (const Dims& at : indices_of(shape)) {
+                const long double expected = layer_oracle(x,
+                                                          has_weight ? &weight : nullptr,
+                                                          has_bias ? &bias : nullptr,
+                                                          at[0],
+                                                          at[1],
+                                                          1e-5);
+                // Values of about 2 and weights of about 1.5; a row of two near values has a large
+                // 1 / root.
+                const long double magnitude = 16 + std::abs(expected);
+                wrong += is_right(output.at(at), expected, kLimit<T>, magnitude) ? 0 : 1;
+              }
+              REQUIRE(wrong == 0);
+              REQUIRE(output.surroundings_are_whole());
             }
-            REQUIRE(wrong == 0);
-            REQUIRE(output.surroundings_are_whole());
           }
         }
       }
@@ -240,7 +253,7 @@ TEST_SUITE("plugins/cpu/norm") {
   }
 
   TEST_CASE("D44: float16 rows of large values are normalised, not flushed") {
-    for (const char* key : rms_keys()) {
+    for (const char* key : norm_keys()) {
       const std::vector<Half> ones = rms_row(std::vector<Half>(4096, nearest<Half>(20000.0L)),
                                              float_value(1e-6),
                                              key,
@@ -259,9 +272,12 @@ TEST_SUITE("plugins/cpu/norm") {
   }
 
   TEST_CASE("D45: layer_norm of a short row with a large mean does not cancel") {
-    const std::vector<float> row = layer_row<float>({2000.3F, 2000.7F, 1999.6F, 2000.1F}, 1e-5);
     const std::vector<double> expected{0.316, 1.325, -1.452, -0.189};
-    for (std::size_t i = 0; i < row.size(); ++i) CHECK(std::abs(row[i] - expected[i]) < 5e-3);
+    for (const char* key : norm_keys()) {
+      const std::vector<float> row =
+          layer_row<float>({2000.3F, 2000.7F, 1999.6F, 2000.1F}, 1e-5, key);
+      for (std::size_t i = 0; i < row.size(); ++i) CHECK(std::abs(row[i] - expected[i]) < 5e-3);
+    }
   }
 
   TEST_CASE_TEMPLATE("D46: constant rows give zeros for layer_norm, and zero or one for rms_norm",
@@ -272,9 +288,9 @@ TEST_SUITE("plugins/cpu/norm") {
     for (const double eps : {1e-12, 1e-6}) {
       const std::vector<T> zeros(64, nearest<T>(0.0L));
       const std::vector<T> threes(64, nearest<T>(3.0L));
-      for (const T value : layer_row(zeros, eps)) CHECK(value_of(value) == 0);
-      for (const T value : layer_row(threes, eps)) CHECK(value_of(value) == 0);
-      for (const char* key : rms_keys()) {
+      for (const char* key : norm_keys()) {
+        for (const T value : layer_row(zeros, eps, key)) CHECK(value_of(value) == 0);
+        for (const T value : layer_row(threes, eps, key)) CHECK(value_of(value) == 0);
         for (const T value : rms_row(zeros, float_value(eps), key)) CHECK(value_of(value) == 0);
         for (const T value : rms_row(threes, float_value(eps), key)) {
           CHECK(std::abs(value_of(value) - 1) <= (eps < 1e-9 || sizeof(T) == 2 ? 0 : 1e-6L));
@@ -285,7 +301,7 @@ TEST_SUITE("plugins/cpu/norm") {
 
   TEST_CASE(
       "D51: bfloat16 rms_norm is within one unit everywhere and rounded right nearly everywhere") {
-    for (const char* key : rms_keys()) {
+    for (const char* key : norm_keys()) {
       constexpr std::int64_t kRows = 256;
       constexpr std::int64_t kColumns = 1024;
       Random random(51);

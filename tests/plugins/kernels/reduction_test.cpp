@@ -20,6 +20,8 @@ std::vector<tenon_value> softmax_fields(const Dims& shape, tenon_dtype dtype) {
   return {int_value(shape[0]), int_value(shape[1]), int_value(shape[2]), dtype_value(dtype)};
 }
 
+/// One row of softmax; every row of the table that serves it must give what the reference gives, up
+/// to one unit.
 template <class T>
 std::vector<T> softmax_row(const std::vector<T>& row) {
   const Dims shape{1, static_cast<std::int64_t>(row.size()), 1};
@@ -27,11 +29,22 @@ std::vector<T> softmax_row(const std::vector<T>& row) {
   Strided<T> output(shape, Arrangement::kDense, Strided<T>::kOutputPoison);
   std::size_t next = 0;
   x.fill([&] { return row[next++]; });
-  const Outcome outcome = launch(
-      row_of("SoftmaxFwdOp"), softmax_fields(shape, dtype_of<T>()), {x.tensor(), output.tensor()});
-  REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+  const std::vector<tenon_value> fields = softmax_fields(shape, dtype_of<T>());
+  const std::vector<const tenon_tensor*> arguments{x.tensor(), output.tensor()};
+  REQUIRE(launch(row_of("SoftmaxFwdOp"), fields, arguments).status == TENON_OK);
   std::vector<T> out;
   for (const Dims& index : indices_of(shape)) out.push_back(output.at(index));
+  for (const tenon_kernel_type* other :
+       rows_serving("SoftmaxFwdOp", dtype_of<T>(), fields, arguments)) {
+    CAPTURE(key_of(*other));
+    output.poison_elements();
+    REQUIRE(launch(*other, fields, arguments).status == TENON_OK);
+    std::int64_t wrong = 0;
+    next = 0;
+    for (const Dims& index : indices_of(shape))
+      count_wrong(wrong, 1, output.at(index), out[next++]);
+    CHECK(wrong == 0);
+  }
   return out;
 }
 
@@ -57,18 +70,24 @@ TEST_SUITE("plugins/cpu/softmax") {
           Strided<T> output(shape, target, Strided<T>::kOutputPoison);
           x.fill([&] { return random.value<T>(3.0); });
 
-          const Outcome outcome = launch(row_of("SoftmaxFwdOp"),
-                                         softmax_fields(shape, dtype_of<T>()),
-                                         {x.tensor(), output.tensor()});
+          const std::vector<tenon_value> fields = softmax_fields(shape, dtype_of<T>());
+          const std::vector<const tenon_tensor*> arguments{x.tensor(), output.tensor()};
+          for (const tenon_kernel_type* row :
+               rows_serving("SoftmaxFwdOp", dtype_of<T>(), fields, arguments)) {
+            CAPTURE(key_of(*row));
+            output.poison_elements();
 
-          REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-          std::int64_t wrong = 0;
-          for (const Dims& at : indices_of(shape)) {
-            count_wrong(wrong, kLimit<T>, output.at(at), nearest<T>(softmax_oracle(x, at)));
+            const Outcome outcome = launch(*row, fields, arguments);
+
+            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+            std::int64_t wrong = 0;
+            for (const Dims& at : indices_of(shape)) {
+              count_wrong(wrong, kLimit<T>, output.at(at), nearest<T>(softmax_oracle(x, at)));
+            }
+            REQUIRE(wrong == 0);
+            REQUIRE(x.is_unchanged());
+            REQUIRE(output.surroundings_are_whole());
           }
-          REQUIRE(wrong == 0);
-          REQUIRE(x.is_unchanged());
-          REQUIRE(output.surroundings_are_whole());
         }
       }
     }
@@ -175,7 +194,7 @@ T sum_oracle(const Strided<T>& x, const SumCase& sum, const Dims& at) {
 }
 
 template <class T>
-T sum_of(const std::vector<T>& terms) {
+T sum_of(const std::vector<T>& terms, const char* key = "reference") {
   const auto count = static_cast<std::int64_t>(terms.size());
   Strided<T> x({count}, Arrangement::kDense);
   Strided<T> output({}, Arrangement::kDense, Strided<T>::kOutputPoison);
@@ -184,7 +203,7 @@ T sum_of(const std::vector<T>& terms) {
   const Dims kept;
   const Dims axes{count};
   const Outcome outcome =
-      launch(row_of("SumFwdOp"), sum_fields(kept, axes), {x.tensor(), output.tensor()});
+      launch(row_of("SumFwdOp", key), sum_fields(kept, axes), {x.tensor(), output.tensor()});
   REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
   return output.at({});
 }
@@ -213,16 +232,23 @@ TEST_SUITE("plugins/cpu/sum") {
           Strided<T> output(sum.kept, target, Strided<T>::kOutputPoison);
           x.fill([&] { return random.value<T>(); });
 
-          const Outcome outcome = launch(
-              row_of("SumFwdOp"), sum_fields(sum.kept, sum.axes), {x.tensor(), output.tensor()});
+          const std::vector<tenon_value> fields = sum_fields(sum.kept, sum.axes);
+          const std::vector<const tenon_tensor*> arguments{x.tensor(), output.tensor()};
+          for (const tenon_kernel_type* row :
+               rows_serving("SumFwdOp", dtype_of<T>(), fields, arguments)) {
+            CAPTURE(key_of(*row));
+            output.poison_elements();
 
-          REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
-          std::int64_t wrong = 0;
-          for (const Dims& at : indices_of(sum.kept))
-            count_wrong(wrong, 1, output.at(at), sum_oracle(x, sum, at));
-          REQUIRE(wrong == 0);
-          REQUIRE(x.is_unchanged());
-          REQUIRE(output.surroundings_are_whole());
+            const Outcome outcome = launch(*row, fields, arguments);
+
+            REQUIRE_MESSAGE(outcome.status == TENON_OK, outcome.text);
+            std::int64_t wrong = 0;
+            for (const Dims& at : indices_of(sum.kept))
+              count_wrong(wrong, 1, output.at(at), sum_oracle(x, sum, at));
+            REQUIRE(wrong == 0);
+            REQUIRE(x.is_unchanged());
+            REQUIRE(output.surroundings_are_whole());
+          }
         }
       }
     }
@@ -241,13 +267,15 @@ TEST_SUITE("plugins/cpu/sum") {
   }
 
   TEST_CASE("integer sums are made in 64 bits and wrap to their type") {
-    CHECK(sum_of<std::int8_t>({127, 1}) == -128);
-    CHECK(sum_of<std::uint8_t>({255, 255, 3}) == 1);
-    CHECK(sum_of<std::int32_t>({INT32_MAX, INT32_MAX, 2}) == 0);
-    CHECK(sum_of<std::int64_t>({INT64_MAX, 1}) == INT64_MIN);
-    CHECK(sum_of<std::int64_t>({INT64_MIN, -1}) == INT64_MAX);
-    CHECK(sum_of<std::int16_t>(std::vector<std::int16_t>(100'000, 1)) ==
-          static_cast<std::int16_t>(100'000));
+    for (const char* key : {"reference", "vector"}) {
+      CHECK(sum_of<std::int8_t>({127, 1}, key) == -128);
+      CHECK(sum_of<std::uint8_t>({255, 255, 3}, key) == 1);
+      CHECK(sum_of<std::int32_t>({INT32_MAX, INT32_MAX, 2}, key) == 0);
+      CHECK(sum_of<std::int64_t>({INT64_MAX, 1}, key) == INT64_MIN);
+      CHECK(sum_of<std::int64_t>({INT64_MIN, -1}, key) == INT64_MAX);
+      CHECK(sum_of<std::int16_t>(std::vector<std::int16_t>(100'000, 1), key) ==
+            static_cast<std::int16_t>(100'000));
+    }
   }
 
   TEST_CASE("long sums do not stagnate and do not lose small terms between large ones") {
@@ -258,6 +286,32 @@ TEST_SUITE("plugins/cpu/sum") {
     CHECK(sum_of<double>({1.7e308, 1.7e308, -1.7e308}) == 1.7e308);
     CHECK(sum_of(std::vector<float>(1 << 22, 0.1F)) ==
           doctest::Approx(0.1F * (1 << 22)).epsilon(1e-7));
+  }
+
+  TEST_CASE("the vector form sums long rows and columns as the reference does") {
+    for (const Dims& shape : std::vector<Dims>{{3, 5000}, {5000, 3}, {2, 300}, {70, 2100}}) {
+      for (const bool columns : {false, true}) {
+        Random random(77);
+        const Dims strides = columns ? Dims{1, shape[0]} : Dims{shape[1], 1};
+        Strided<float> x(shape, strides, 1, Strided<float>::kNanPoison);
+        Strided<float> ours({shape[0]}, Arrangement::kDense, Strided<float>::kOutputPoison);
+        Strided<float> reference({shape[0]}, Arrangement::kDense);
+        x.fill([&] { return random.value<float>() + 1.0F; });
+        const Dims kept{shape[0]};
+        const Dims axes{shape[1]};
+        REQUIRE(launch(row_of("SumFwdOp", "vector"),
+                       sum_fields(kept, axes),
+                       {x.tensor(), ours.tensor()})
+                    .status == TENON_OK);
+        REQUIRE(launch(row_of("SumFwdOp"), sum_fields(kept, axes), {x.tensor(), reference.tensor()})
+                    .status == TENON_OK);
+        std::int64_t wrong = 0;
+        for (const Dims& at : indices_of(kept))
+          count_wrong(wrong, 1, ours.at(at), reference.at(at));
+        CHECK(wrong == 0);
+        CHECK(ours.surroundings_are_whole());
+      }
+    }
   }
 
   TEST_CASE("sums of special values follow IEEE arithmetic") {

@@ -85,6 +85,30 @@ const tenon_kernel_type& row_of(std::string_view op, std::string_view key) {
   return registered().rows.front();
 }
 
+std::vector<const tenon_kernel_type*> rows_serving(
+    std::string_view op,
+    tenon_dtype dtype,
+    const std::vector<tenon_value>& fields,
+    const std::vector<const tenon_tensor*>& arguments) {
+  std::vector<const tenon_kernel_type*> serving;
+  for (const tenon_kernel_type& row : registered().rows) {
+    if (std::string_view(row.op.data, row.op.size_bytes) != op) continue;
+    bool serves = row.n_storage == 0;
+    for (std::uint64_t i = 0; i < row.n_storage; ++i) {
+      serves = serves ||
+               (row.storage[i].dtype.code == dtype.code && row.storage[i].dtype.bits == dtype.bits);
+    }
+    for (const tenon_arg_facts& facts : all_facts(arguments)) {
+      const bool dense = facts.layout == TENON_LAYOUT_DENSE;
+      serves = serves && (dense || (row.layouts & TENON_LAYOUT_BIT(facts.layout)) != 0);
+    }
+    if (serves && refuse(row, fields, arguments).status == TENON_OK) serving.push_back(&row);
+  }
+  return serving;
+}
+
+std::string key_of(const tenon_kernel_type& row) { return {row.key.data, row.key.size_bytes}; }
+
 const tenon_device& device() {
   static const tenon_device described = [] {
     tenon_device out{};

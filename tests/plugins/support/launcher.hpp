@@ -20,6 +20,17 @@ const Registered& registered();
 /// The row of an op under a key. Ends the test where there is none.
 const tenon_kernel_type& row_of(std::string_view op, std::string_view key = "reference");
 
+/// Every row of an op that serves the call, the reference among them: dtypes, layouts and refusal
+/// as the host reads them.
+std::vector<const tenon_kernel_type*> rows_serving(
+    std::string_view op,
+    tenon_dtype dtype,
+    const std::vector<tenon_value>& fields,
+    const std::vector<const tenon_tensor*>& arguments);
+
+/// A row's key.
+std::string key_of(const tenon_kernel_type& row);
+
 /// cpu:0 as the plugin describes it.
 const tenon_device& device();
 

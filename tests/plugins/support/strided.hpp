@@ -151,6 +151,12 @@ class Strided {
     }
     written_ = memory_;
   }
+  /// Puts poison where the elements are, so that what a launch leaves unwritten shows.
+  void poison_elements() {
+    for (const Dims& index : indices_of(shape_)) {
+      std::memset(memory_.data() + position_of(index), poison_, sizeof(T));
+    }
+  }
   /// The values in row-major order of the indices.
   void fill_with(std::initializer_list<T> values) {
     const T* next = values.begin();

@@ -1,0 +1,62 @@
+// Loops over strided operands as runs along one axis, after axes that lie on one line have been
+// joined.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/view.hpp"
+
+namespace tenon::cpu {
+
+/// Axes that several operands share, without those of size 1, neighbours joined where every
+/// operand's outer stride is the inner one times the inner size. The last axis is the run; a loop
+/// always has one.
+template <std::size_t kOperands>
+struct RunLoop {
+  std::size_t rank = 0;
+  std::array<std::int64_t, TENON_MAX_RANK> shape{};
+  std::array<std::array<std::int64_t, TENON_MAX_RANK>, kOperands> strides{};
+
+  RunLoop(std::span<const std::int64_t> sizes,
+          const std::array<std::span<const std::int64_t>, kOperands>& steps) {
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (sizes[axis] == 1) continue;
+      if (rank == 0 || !joins(sizes[axis], steps, axis)) {
+        shape[rank] = 1;
+        ++rank;
+      }
+      shape[rank - 1] *= sizes[axis];
+      for (std::size_t k = 0; k < kOperands; ++k) strides[k][rank - 1] = steps[k][axis];
+    }
+    if (rank == 0) shape[rank++] = 1;
+  }
+
+  [[nodiscard]] std::int64_t run_elements() const { return shape[rank - 1]; }
+  [[nodiscard]] std::int64_t run_stride(std::size_t operand) const {
+    return strides[operand][rank - 1];
+  }
+
+  /// Calls visit(offsets) for the start of each run; no run where there are no elements.
+  template <class Visit>
+  void for_each_run(Visit visit) const {
+    if (run_elements() == 0) return;
+    std::array<std::span<const std::int64_t>, kOperands> outer;
+    for (std::size_t k = 0; k < kOperands; ++k) outer[k] = {strides[k].data(), rank - 1};
+    for_each_index<kOperands>(std::span(shape).first(rank - 1), outer, visit);
+  }
+
+ private:
+  [[nodiscard]] bool joins(std::int64_t size,
+                           const std::array<std::span<const std::int64_t>, kOperands>& steps,
+                           std::size_t axis) const {
+    for (std::size_t k = 0; k < kOperands; ++k) {
+      if (strides[k][rank - 1] != steps[k][axis] * size) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace tenon::cpu
