@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "completion.hpp"
 #include "external.hpp"
 #include "help.hpp"
 #include "json_text.hpp"
@@ -97,6 +98,10 @@ int exit_status_of(const Error& error) {
 }
 
 int run_tenon(std::span<const std::string> given, Console& console) {
+  if (!given.empty() && given.front() == "--complete") {  // asked by the shell, see tenon.bash
+    for (const std::string& word : completions(given.subspan(1))) console.out(word + '\n');
+    return kExitOk;
+  }
   const std::vector<std::string> words = with_command_first(given);
   const bool as_json = std::find(words.begin(), words.end(), "--json") != words.end();
   if (words.empty()) {

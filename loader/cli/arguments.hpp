@@ -25,12 +25,12 @@ struct OptionSpec {
 
 /// One command: everything that dispatch, help, completion and nearest names need.
 struct CommandSpec {
-  std::string_view name;         ///< "plugins inspect"
-  std::string_view operands;     ///< "FILE", for the usage line
-  std::string_view summary;      ///< one line
-  std::string_view description;  ///< further paragraphs; may be empty
-  std::string_view examples;     ///< lines that can be typed
-  std::span<const OptionSpec> options;
+  std::string_view name;              ///< "plugins inspect"
+  std::string_view operands = {};     ///< "FILE", for the usage line
+  std::string_view summary;           ///< one line
+  std::string_view description = {};  ///< further paragraphs; may be empty
+  std::string_view examples = {};     ///< lines that can be typed
+  std::span<const OptionSpec> options = {};
   std::size_t min_operands = 0;
   std::size_t max_operands = 0;
   bool reads_manifests = false;  ///< takes --manifest

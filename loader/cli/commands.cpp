@@ -19,6 +19,74 @@ constexpr std::array<OptionSpec, 1> kSchemaOptions{{
 
 constexpr std::array kCommands{
     CommandSpec{
+        .name = "plugins inspect",
+        .operands = "FILE",
+        .summary = "what a plugin file says about itself, without running its code",
+        .description = "Reads the identity note and the dynamic section from the file's bytes; "
+                       "nothing of it is mapped or run. "
+                       "Exit status 1 where the file cannot be loaded as a plugin.",
+        .examples = "tenon plugins inspect cpu.tenon.so\ntenon plugins inspect cpu.tenon.so --json",
+        .min_operands = 1,
+        .max_operands = 1,
+        .takes_common = false,
+        .run = run_plugins_inspect},
+    CommandSpec{.name = "manifest check",
+                .operands = "PATH...",
+                .summary = "check the entries of files and folders",
+                .description = "Prints every finding with file, line, column, what was found, what "
+                               "was expected and a hint. "
+                               "Exit status 1 where one is an error.",
+                .examples = "tenon manifest check my_ops/\ntenon manifest check norm.yaml --json",
+                .min_operands = 1,
+                .max_operands = kAnyNumber,
+                .takes_common = false,
+                .run = run_manifest_check},
+    CommandSpec{.name = "manifest show",
+                .operands = "OP",
+                .summary = "an entry as it is understood",
+                .description = "",
+                .examples = "tenon manifest show RMSNormFwdOp\ntenon manifest show MyFwdOp "
+                            "--manifest my_ops/ --json",
+                .min_operands = 1,
+                .max_operands = 1,
+                .reads_manifests = true,
+                .takes_common = false,
+                .run = run_manifest_show},
+    CommandSpec{
+        .name = "manifest schemas",
+        .operands = "[OP]",
+        .summary = "operator schemas of one entry or all, one per effect branch",
+        .description = "",
+        .examples = "tenon manifest schemas AddFwdOp\ntenon manifest schemas --manifest my_ops/",
+        .max_operands = 1,
+        .reads_manifests = true,
+        .takes_common = false,
+        .run = run_manifest_schemas},
+    CommandSpec{
+        .name = "manifest codegen",
+        .operands = "DIR",
+        .summary = "write the contract headers of the entries below a folder",
+        .description =
+            "Files whose contents would be the same are left alone. Prints those that changed.",
+        .examples = "tenon manifest codegen build/include --manifest my_ops/",
+        .min_operands = 1,
+        .max_operands = 1,
+        .reads_manifests = true,
+        .takes_common = false,
+        .run = run_manifest_codegen},
+    CommandSpec{
+        .name = "manifest diff",
+        .operands = "OLD NEW",
+        .summary = "what a change of the manifest breaks, and for whom",
+        .description =
+            "OLD and NEW are files or folders. Exit status 1 where callers or plugins may break.",
+        .examples =
+            "tenon manifest diff v1/ops v2/ops\ntenon manifest diff old.yaml new.yaml --json",
+        .min_operands = 2,
+        .max_operands = 2,
+        .takes_common = false,
+        .run = run_manifest_diff},
+    CommandSpec{
         .name = "schema",
         .operands = "FILE",
         .summary = "read operator schemas, one a line, and print the verdict on each",

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "elements.hpp"
 #include "tenon/core/contract.hpp"
 
 namespace tenon::cli {
@@ -132,22 +133,9 @@ std::uint64_t stream_of(std::uint64_t seed, std::string_view name) noexcept {
 }
 
 void fill_view(const TensorView& view, const Fill& fill, std::uint64_t stream) {
-  const std::int64_t count = view.count();
-  if (count == 0) return;
-  const std::size_t rank = view.shape.size();
-  const auto element_size = static_cast<std::ptrdiff_t>(size_bytes_of(view.dtype));
-  Dims at = view.shape;
-  for (std::size_t axis = 0; axis < rank; ++axis) at[axis] = 0;
-  std::byte* element = view.first();
-  for (std::int64_t index = 0; index < count; ++index) {
+  for_each_element(view, [&](std::byte* element, std::int64_t index) {
     write_element(element, view.dtype, fill, stream, static_cast<std::uint64_t>(index));
-    for (std::size_t axis = rank; axis-- > 0;) {
-      element += view.strides[axis] * element_size;
-      if (++at[axis] < view.shape[axis]) break;
-      element -= view.strides[axis] * element_size * view.shape[axis];
-      at[axis] = 0;
-    }
-  }
+  });
 }
 
 Result<Tensor> make_tensor(const TensorSource& source) {

@@ -82,9 +82,9 @@ std::string bytes_text(double size_bytes) {
   return scaled(size_bytes, 1024, " ", kUnits);
 }
 
-std::string quantity_text(double count) {
-  static constexpr std::array<std::string_view, 6> kUnits{"", "k", "M", "G", "T", "P"};
-  return scaled(count, 1000, " ", kUnits);
+std::string quantity_text(double count, std::string_view unit) {
+  static constexpr std::array<std::string_view, 6> kSteps{" ", " k", " M", " G", " T", " P"};
+  return scaled(count, 1000, "", kSteps) + std::string(unit);
 }
 
 std::string duration_text(double ns) {
@@ -104,7 +104,13 @@ void Table::row(std::vector<Cell> cells) {
   rows_.push_back({std::move(cells), {}});
 }
 
-void Table::note(std::string text) { rows_.back().notes.push_back(std::move(text)); }
+void Table::note(std::string text) {
+  rows_.back().notes.push_back({Cell(std::move(text), Ink::kDim), false});
+}
+
+void Table::remark(std::string text, Ink ink) {
+  rows_.back().notes.push_back({Cell(std::move(text), ink), true});
+}
 
 std::vector<std::size_t> Table::widths(std::size_t available) const {
   std::vector<std::size_t> result(columns_.size(), 0);
@@ -176,8 +182,13 @@ std::string Table::render(const Style& style, std::size_t indent) const {
       for (const auto& cell : lines) texts.push_back(i < cell.size() ? cell[i] : std::string());
       add_line(texts, inks);
     }
-    for (const std::string& note : row.notes) {
-      all += std::string(indent + kGap, ' ') + inked(note, Ink::kDim, style) + '\n';
+    for (const Note& note : row.notes) {
+      const std::size_t left = indent + kGap;
+      const std::size_t right =
+          note.wraps && available > left ? available - left : std::string::npos;
+      for (const std::string& line : wrapped(note.cell.text, right)) {
+        all += std::string(left, ' ') + inked(line, note.cell.ink, style) + '\n';
+      }
     }
   }
   return all;

@@ -25,8 +25,8 @@ namespace tenon::cli {
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 /// "512 B", "1.5 KiB", "80.0 GiB"
 [[nodiscard]] std::string bytes_text(double size_bytes);
-/// "16.8 M", "1.2 G": a count in decimal steps
-[[nodiscard]] std::string quantity_text(double count);
+/// "24 flop", "16.8 Mflop": a count of a unit in decimal steps
+[[nodiscard]] std::string quantity_text(double count, std::string_view unit);
 /// "950 ns", "12.3 us", "4.56 ms", "1.20 s"
 [[nodiscard]] std::string duration_text(double ns);
 /// Six significant digits, for summaries.
@@ -55,14 +55,20 @@ class Table {
   void row(std::vector<Cell> cells);
   /// A line of its own under the last row, never cut or wrapped: for paths.
   void note(std::string text);
+  /// A paragraph of its own under the last row.
+  void remark(std::string text, Ink ink = Ink::kDim);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Every line ended; each behind `indent` spaces.
   [[nodiscard]] std::string render(const Style& style, std::size_t indent = 0) const;
 
  private:
+  struct Note {
+    Cell cell;
+    bool wraps;
+  };
   struct Row {
     std::vector<Cell> cells;
-    std::vector<std::string> notes;
+    std::vector<Note> notes;
   };
   [[nodiscard]] std::vector<std::size_t> widths(std::size_t available) const;
   std::vector<Column> columns_;

@@ -81,8 +81,8 @@ TEST_SUITE("cli/text") {
     CHECK(bytes_text(512) == "512 B");
     CHECK(bytes_text(1536) == "1.5 KiB");
     CHECK(bytes_text(85899345920.0) == "80.0 GiB");
-    CHECK(quantity_text(999) == "999");
-    CHECK(quantity_text(16777216) == "16.8 M");
+    CHECK(quantity_text(999, "flop") == "999 flop");
+    CHECK(quantity_text(16777216, "flop") == "16.8 Mflop");
     CHECK(duration_text(950) == "950 ns");
     CHECK(duration_text(12345) == "12.3 us");
     CHECK(duration_text(4560000) == "4.56 ms");

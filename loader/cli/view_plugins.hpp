@@ -1,0 +1,32 @@
+// `tenon plugins` as a table and as JSON.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "console.hpp"
+#include "tenon/core/plugin_record.hpp"
+
+namespace tenon::cli {
+
+/// A folder or file that was looked in, and the setting that named it.
+struct SearchedPlace {
+  std::string path;
+  std::string from;
+};
+
+struct PluginListing {
+  std::vector<PluginRecord> plugins;
+  std::vector<SearchedPlace> searched;
+  /// Devices by plugin id; nothing where they were not asked for.
+  std::optional<std::map<std::string, std::vector<std::string>>> devices;
+};
+
+[[nodiscard]] std::string plugins_text(const PluginListing& listing,
+                                       bool with_search,
+                                       const Style& style);
+[[nodiscard]] std::string plugins_json(const PluginListing& listing);
+
+}  // namespace tenon::cli
