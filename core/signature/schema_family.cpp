@@ -3,14 +3,15 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "signature/schema_internal.hpp"
 #include "tenon/core/schema.hpp"
 
 namespace tenon {
 namespace {
 
-// ---- Variants
-// ------------------------------------------------------------------------------------
+// ---- Variants ------------------------------------------------------------------------------
 
 std::string base_name_of(const Schema& schema) {
   std::string_view name = schema.name;
@@ -77,25 +78,23 @@ std::string difference(const Schema& first, const Schema& other) {
       return i < s.args.size() && s.args[i].is_kwarg_only;
     };
     if (found != expected) {
-      return "argument " + std::to_string(i + 1) + " is " + found + ", expected " + expected;
+      return fmt::format("argument {} is {}, expected {}", i + 1, found, expected);
     }
     if (is_kwarg(first) != is_kwarg(other)) {
-      return "argument " + std::to_string(i + 1) + ", " + found +
-             ", is keyword-only in one of them";
+      return fmt::format("argument {}, {}, is keyword-only in one of them", i + 1, found);
     }
   }
   for (std::size_t i = 0; i < std::max(first.returns.size(), other.returns.size()); ++i) {
     const std::string expected = item_at(first.returns, i);
     const std::string found = item_at(other.returns, i);
     if (found == expected) continue;
-    return "return " + std::to_string(i + 1) + " (written arguments included) is " + found +
-           ", expected " + expected;
+    return fmt::format(
+        "return {} (written arguments included) is {}, expected {}", i + 1, found, expected);
   }
   return {};
 }
 
-// ---- Versions
-// ------------------------------------------------------------------------------------
+// ---- Versions ------------------------------------------------------------------------------
 
 bool base_fits(std::string_view from, std::string_view to) {
   if (from == to) return true;
@@ -105,30 +104,31 @@ bool base_fits(std::string_view from, std::string_view to) {
   return false;
 }
 
+/// Peels the outermost suffixes of both types that answer each other; false where `from` does not
+/// fit. `i` and `j` count the suffixes that are left; at least one is.
+bool peel(const SchemaType& from, const SchemaType& to, std::size_t& i, std::size_t& j) {
+  const SchemaSuffix* have = i > 0 ? &from.suffixes[i - 1] : nullptr;
+  const SchemaSuffix* want = j > 0 ? &to.suffixes[j - 1] : nullptr;
+  if (want == nullptr) return false;
+  --j;
+  if (!want->is_list) {
+    if (have != nullptr && !have->is_list) --i;
+    return true;
+  }
+  // A length only says that a single value may stand for the list.
+  if (have == nullptr) return want->list_length != 0;
+  --i;
+  return have->is_list && (have->list_length == 0 || have->list_length == want->list_length);
+}
+
 /// Whether every value of type `from` may be given where `to` is asked for.
 bool fits(const SchemaType& from, const SchemaType& to) {
   std::size_t i = from.suffixes.size();
   std::size_t j = to.suffixes.size();
-  for (;;) {
-    const SchemaSuffix* have = i > 0 ? &from.suffixes[i - 1] : nullptr;
-    const SchemaSuffix* want = j > 0 ? &to.suffixes[j - 1] : nullptr;
-    if (want != nullptr && !want->is_list) {
-      if (have != nullptr && !have->is_list) --i;
-      --j;
-    } else if (have != nullptr && !have->is_list) {
-      return false;
-    } else if (want != nullptr && have != nullptr) {
-      // A length only says that a single value may stand for the list.
-      if (have->list_length != 0 && have->list_length != want->list_length) return false;
-      --i;
-      --j;
-    } else if (want != nullptr) {
-      if (want->list_length == 0) return false;
-      --j;
-    } else {
-      return have == nullptr && base_fits(from.base, to.base);
-    }
+  while (i > 0 || j > 0) {
+    if (!peel(from, to, i, j)) return false;
   }
+  return base_fits(from.base, to.base);
 }
 
 class SchemaComparison {

@@ -221,8 +221,7 @@ void check_tensor_options(const Schema& schema, Issues& errors) {
   }
 }
 
-// ---- Lint
-// ----------------------------------------------------------------------------------------
+// ---- Lint ----------------------------------------------------------------------------------
 
 void lint_arguments(const Schema& schema, Issues& issues) {
   std::vector<std::pair<std::string_view, const SchemaArg*>> by_name;

@@ -349,6 +349,7 @@ Result<GeneratedTensor> generate(std::string_view name,
   const GeneratorInfo* info = find_generator(name);
   if (info == nullptr) {
     std::vector<std::string_view> names;
+    names.reserve(kGenerators.size());
     for (const GeneratorInfo& known : kGenerators) names.push_back(known.name);
     return fail(
         Error(ErrorCode::kManifestInvalid, "there is no generator '" + std::string(name) + "'")

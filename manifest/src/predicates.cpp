@@ -194,6 +194,7 @@ Result<bool> holds(std::string_view name,
   const PredicateInfo* info = find_predicate(name);
   if (info == nullptr) {
     std::vector<std::string_view> names;
+    names.reserve(kPredicates.size());
     for (const PredicateInfo& known : kPredicates) names.push_back(known.name);
     return fail(
         Error(ErrorCode::kManifestInvalid, "there is no predicate '" + std::string(name) + "'")

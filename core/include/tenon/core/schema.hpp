@@ -149,8 +149,7 @@ struct SchemaVerdict {
 /// overload `mut_...` says that it writes: WRITES_UNSAID does not concern it.
 [[nodiscard]] std::vector<SchemaIssue> lint_schema(const Schema& schema);
 
-// ---- Families and versions
-// -----------------------------------------------------------------------
+// ---- Families and versions -----------------------------------------------------------------
 
 /// What the functional, in-place, out and mutable variants of one function have in common
 /// (torchgen's `signature()`), as text: overload, in-place mark, out arguments, annotations, return
@@ -180,8 +179,7 @@ struct SchemaBreak {
 /// and namespaces must be equal.
 [[nodiscard]] std::vector<SchemaBreak> compare_schemas(const Schema& older, const Schema& newer);
 
-// ---- Files
-// ---------------------------------------------------------------------------------------
+// ---- Files ---------------------------------------------------------------------------------
 
 /// The verdicts on a file of schemas, in the form of `tenon schema [--lint] FILE`.
 struct SchemaFileReport {
