@@ -1,3 +1,4 @@
+// Views: how flows reshape, pad and copy tensors.
 #include <array>
 #include <numeric>
 

@@ -1,3 +1,4 @@
+// The registry: snapshots, devices and what a plugin may register.
 #include "tenon/core/registry.hpp"
 
 #include <thread>

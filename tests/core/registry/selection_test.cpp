@@ -1,3 +1,4 @@
+// Selection: availability, refusals, precedence and rounds.
 #include "registry/selection.hpp"
 
 #include <array>

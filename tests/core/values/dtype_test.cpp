@@ -1,3 +1,4 @@
+// Dtypes: the registry, names, and how values convert.
 #include "tenon/core/dtype.hpp"
 
 #include <bit>

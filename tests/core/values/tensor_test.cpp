@@ -1,3 +1,4 @@
+// Tensors: dimensions, views, overlap and owned memory.
 #include "tenon/core/tensor.hpp"
 
 #include <array>

@@ -38,8 +38,10 @@ enum class DType : std::uint8_t {
 };
 inline constexpr std::size_t kDTypeCount = 22;
 
+/// What the manifest calls the category of a dtype.
 enum class DTypeCategory : std::uint8_t { kBool, kInt, kFloat, kComplex };
 
+/// One row of the dtype registry.
 struct DTypeInfo {
   std::string_view name;  ///< "bfloat16", as manifests write it
   std::string_view
@@ -49,6 +51,7 @@ struct DTypeInfo {
   tenon_dtype abi;  ///< as it crosses to plugins
 };
 
+/// Look-ups in the registry; every DType has a row.
 [[nodiscard]] const DTypeInfo& info_of(DType dtype) noexcept;
 [[nodiscard]] inline std::string_view name_of(DType dtype) noexcept { return info_of(dtype).name; }
 [[nodiscard]] inline std::size_t size_bytes_of(DType dtype) noexcept {

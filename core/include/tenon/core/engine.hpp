@@ -29,6 +29,7 @@ struct Setting {
   std::string from = "default";
 };
 
+/// selection.reference and selection.copies.
 enum class ReferencePolicy : std::uint8_t { kAllow, kWarn, kError };
 enum class CopyPolicy : std::uint8_t { kAllow, kNever };
 
@@ -48,6 +49,7 @@ struct OpOptions {
   std::vector<Setting<std::string>> disable;           ///< "plugin:key"
 };
 
+/// Everything that configuration decides for an engine.
 struct EngineOptions {
   std::optional<Setting<std::string>> target;          ///< `target` of the configuration
   std::optional<Setting<std::string>> default_device;  ///< `devices.default`

@@ -13,6 +13,7 @@
 
 namespace tenon {
 
+/// What became of one candidate.
 enum class Verdict : std::uint8_t {
   kChosen,
   kOutranked,
@@ -46,6 +47,7 @@ struct CandidateReport {
   std::vector<std::string> copies;  ///< arguments that it would get as dense copies
 };
 
+/// One kernel interface of the call: its facts, its candidates and who won.
 struct StepReport {
   std::string step;
   std::string interface;
@@ -63,6 +65,7 @@ struct RejectedPluginReport {
   std::string reason;
 };
 
+/// Which kernel a call gets and why each other one does not, as data.
 struct Explanation {
   std::string op;
   Device device;

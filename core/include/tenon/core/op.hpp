@@ -33,6 +33,7 @@ struct NamedSpec {
   std::int64_t offset_elements = 0;
 };
 
+/// What a call may be given beside its inputs.
 struct CallOptions {
   const TensorView* out = nullptr;
   std::optional<Device> device;  ///< for calls without tensor inputs

@@ -22,6 +22,7 @@ struct SourceLocation {
   [[nodiscard]] std::string to_string() const;
 };
 
+/// signature.params.NAME, of a parameter that is no tensor.
 struct ParamDecl {
   std::string name;
   std::string type_text;  ///< as written: "int | list[int] | None"
@@ -30,15 +31,18 @@ struct ParamDecl {
   SourceLocation where;
 };
 
+/// When a tensor is handed over: with the parameters, with the call, or by the op.
 enum class TensorRole : std::uint8_t { kConstruction, kInput, kOutput };
 /// When something holds: never, always, or where a condition over discriminants does.
 enum class When : std::uint8_t { kNever, kAlways, kConditional };
 
+/// How many tensors a list input takes.
 struct ListBounds {
   std::uint32_t min = 1;
   std::uint32_t max = 64;
 };
 
+/// One tensor of the signature.
 struct TensorDecl {
   std::string name;
   TensorRole role = TensorRole::kInput;
@@ -74,8 +78,10 @@ struct CallFieldDecl {
       default_value;  ///< the parameter's default where the field is just a parameter
 };
 
+/// What an argument of an interface is.
 enum class ArgSource : std::uint8_t { kInput, kOutput, kConstruction, kTemporary };
 
+/// interfaces.NAME.args.ARG
 struct InterfaceArgDecl {
   std::string name;
   ArgSource source = ArgSource::kInput;
@@ -88,6 +94,7 @@ struct InterfaceArgDecl {
   std::string dtype_text;  ///< of a temporary
 };
 
+/// A place where the op calls a kernel: what selection reads, and what a kernel receives.
 struct InterfaceDecl {
   std::string name;
   std::uint32_t step = 0;  ///< index into OpDecl::steps
@@ -100,11 +107,13 @@ struct InterfaceDecl {
   SourceLocation where;
 };
 
+/// One step of the flow.
 struct StepDecl {
   std::string name;
   bool optional = false;
 };
 
+/// One stage of a composition.
 struct StageDecl {
   std::string name;
   std::string op;      ///< an entry, or
@@ -123,11 +132,13 @@ struct EffectBranch {
       schema;  ///< "tenon::add.out(Tensor self, ...) -> Tensor(a!)", empty where it has none
 };
 
+/// Bounds that replace those of the error model, with the reason.
 struct ToleranceDecl {
   std::string reason;
   std::vector<std::pair<DType, std::pair<double, double>>> by_dtype;  ///< rtol, atol
 };
 
+/// An op as its manifest entry declares it, without the plan that evaluates it.
 struct OpDecl {
   std::string ns = "tenon";
   std::string name;  ///< "RMSNormFwdOp"

@@ -12,6 +12,7 @@
 
 namespace tenon {
 
+/// What became of a plugin file.
 enum class PluginState : std::uint8_t { kActive, kRejected, kQuarantined, kDisabled, kShadowed };
 /// The last stage that a file reached.
 enum class PluginStage : std::uint8_t { kFound, kNote, kProbe, kLoad, kValidate, kCommit };
@@ -33,6 +34,7 @@ struct RejectedRow {
   std::string reason;
 };
 
+/// One plugin file that was found, for as long as the process lives.
 struct PluginRecord {
   std::string id;
   std::string version;

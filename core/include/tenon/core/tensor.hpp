@@ -18,6 +18,7 @@
 
 namespace tenon {
 
+/// Highest rank of a tensor.
 inline constexpr std::size_t kMaxRank = TENON_MAX_RANK;
 
 /// Up to kMaxRank integers without heap memory: a shape or strides, in elements.

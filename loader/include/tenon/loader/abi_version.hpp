@@ -23,7 +23,7 @@ struct PluginAbi {
   std::uint32_t min_host_minor = 0;
 };
 
-/// Why a host refuses a plugin, or nothing (abi.md R3): majors are equal, and the plugin's
+/// Why a host refuses a plugin, or nothing (docs/abi.md): majors are equal, and the plugin's
 /// min_host_minor is at most the host's minor; while the major is 0 the minors are equal.
 /// The text names both ranges and what to do.
 [[nodiscard]] std::optional<std::string> abi_refusal(const HostAbi& host, const PluginAbi& plugin);

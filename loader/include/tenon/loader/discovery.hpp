@@ -103,7 +103,7 @@ struct Discovery {
   std::vector<LogLine> log;
 };
 
-/// The places in order of precedence (abi.md R12), repeats left out.
+/// The places in order of precedence (docs/configuration.md), repeats left out.
 [[nodiscard]] std::vector<NamedPath> search_path(const DiscoveryOptions& options,
                                                  const Environment& environment,
                                                  std::vector<LogLine>* log);

@@ -16,7 +16,7 @@
 
 namespace tenon::loader {
 
-/// The identity note (abi.md R1), taken apart.
+/// The identity note (docs/abi.md), taken apart.
 struct PluginNote {
   std::uint32_t note_version = 0;
   std::uint32_t abi_major = 0;

@@ -11,6 +11,7 @@
 
 namespace tenon::manifest {
 
+/// How much a finding weighs.
 enum class Severity : std::uint8_t {
   kError,     ///< the entry is not registered
   kAdvisory,  ///< reported, and nothing else fails

@@ -85,6 +85,7 @@ struct TypeText {
   }
 };
 
+/// Kind of an index of signature.forall.
 enum class IndexKind : std::uint8_t { kDim, kShape, kDType, kSeqInt, kSeqShape, kSeqDim };
 
 /// signature.forall.NAME
@@ -129,11 +130,13 @@ struct Pattern {
   SourceLocation where;
 };
 
+/// signature.types.NAME.params.FORMAL
 struct FamilyFormal {
   std::string name;
   TypeText type;
 };
 
+/// One of signature.types.NAME.cases.
 struct FamilyCase {
   std::vector<Pattern> when;  ///< one per match expression
   Text is;                    ///< a shape, or another family's application
@@ -150,6 +153,7 @@ struct FamilyDecl {
   SourceLocation where;
 };
 
+/// signature.let.NAME
 struct LetDecl {
   std::string name;
   Text value;
@@ -163,11 +167,13 @@ struct DTypeComboRow {
 
 // ---- Workloads, roofline, interfaces, composition ---------------------------------------------------
 
+/// One of a workload row's dtype_cases.
 struct DTypeCase {
   std::vector<std::pair<std::string, Text>> assignment;
   SourceLocation where;
 };
 
+/// One workload row.
 struct RowEntry {
   std::vector<std::pair<std::string, RawValue>> values;  ///< parameters and indices, in the order written
   std::vector<SourceLocation> key_places;                ///< of the keys in `values`
@@ -179,6 +185,7 @@ struct RowEntry {
   SourceLocation where;
 };
 
+/// roofline
 struct RooflineEntry {
   Text flops;
   Text bytes;
@@ -203,6 +210,7 @@ struct ArgEntry {
   SourceLocation where;
 };
 
+/// interfaces.NAME
 struct InterfaceEntry {
   std::string name;
   Text step;         ///< empty: the only step
@@ -212,6 +220,7 @@ struct InterfaceEntry {
   SourceLocation where;
 };
 
+/// One of composition.stages.
 struct StageEntry {
   Text name;
   Text op;
@@ -265,6 +274,7 @@ struct Entry {
 
 // ---- types.yaml -----------------------------------------------------------------------------------
 
+/// A field of an ADT's constructor.
 struct AdtField {
   std::string name;
   TypeText type;       ///< Dim, Int, Bool or an enum
@@ -272,6 +282,7 @@ struct AdtField {
   SourceLocation where;
 };
 
+/// A constructor of an ADT.
 struct AdtConstructor {
   std::string name;
   std::string python;
@@ -296,6 +307,7 @@ struct AdtDecl {
 
 // ---- Sets -----------------------------------------------------------------------------------------
 
+/// A text that was read, kept for diagnostics.
 struct SourceFile {
   std::string path;  ///< as diagnostics print it
   std::shared_ptr<const std::string> contents;

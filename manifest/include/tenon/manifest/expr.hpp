@@ -17,11 +17,13 @@ struct ExprError {
   std::string text;          ///< "unexpected ')'"
   std::string found;
   std::string expected;
-  std::string hint;  ///< the rewrite, where section 10 of the language has one
+  std::string hint;  ///< the rewrite, where one is known
 };
 
+/// Kind of a token.
 enum class TokenKind : std::uint8_t { kEnd, kInt, kFloat, kString, kName, kKeyword, kSymbol };
 
+/// One token of an expression's text.
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::uint32_t column = 0;

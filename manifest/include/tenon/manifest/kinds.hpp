@@ -69,7 +69,7 @@ struct Kind {
 /// "Int", "Dim", "'a' | 'b'", "DType[float16 | float32]", "Seq[Dim]", "Maybe[Int]", "Value".
 [[nodiscard]] std::string print(const Kind& kind, std::span<const signature::AdtType> adts = {});
 
-// The relations of the reference, 2.1.
+// How kinds relate.
 [[nodiscard]] Kind unite(std::span<const Kind> kinds);
 [[nodiscard]] bool fits(const Kind& kind, const Kind& expected);
 /// The kind of a conditional with these arms; nothing where they have none in common.

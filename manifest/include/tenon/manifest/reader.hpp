@@ -26,6 +26,7 @@ struct NamedText {
   std::string contents;
 };
 
+/// How texts are read.
 struct LoadOptions {
   std::string ns = "tenon";
   /// False for the text that a plugin brings: its name says nothing of a family, and may hold several.

@@ -14,6 +14,7 @@
 
 namespace tenon::signature {
 
+/// What a cell holds.
 enum class Tag : std::uint8_t {
   kUnset,  ///< not known (yet)
   kNone,

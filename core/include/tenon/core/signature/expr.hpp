@@ -13,6 +13,7 @@ namespace tenon::signature {
 using Expr = std::uint32_t;
 inline constexpr Expr kNoExpr = 0xffffffffu;
 
+/// What a node of an expression does.
 enum class Op : std::uint8_t {
   // Literals
   kAbsent,  ///< an argument or slice bound that is not given
@@ -57,10 +58,12 @@ enum class Op : std::uint8_t {
   kFamily,  ///< value: string index before resolution, family number after; children: actual arguments
 };
 
+/// Comparison operators of a chain.
 enum class CompareOp : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 /// Chains are at most this long, so that their operators fit a node.
 inline constexpr std::size_t kMaxChain = 16;
 
+/// One node of an expression; nodes lie in a pool and name each other by index.
 struct Node {
   Op op = Op::kAbsent;
   std::uint32_t column = 0;  ///< offset of the token in the text, from 0

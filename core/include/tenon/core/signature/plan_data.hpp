@@ -22,6 +22,7 @@ struct TextExpr {
   [[nodiscard]] bool given() const { return root != kNoExpr; }
 };
 
+/// What a name of an entry stands for.
 enum class SymbolKind : std::uint8_t {
   kDim,
   kShape,
@@ -37,6 +38,7 @@ enum class SymbolKind : std::uint8_t {
   kOut,  ///< the caller's `out`: it has a presence and no value
 };
 
+/// One name of an entry.
 struct Symbol {
   std::string name;
   SymbolKind kind = SymbolKind::kDim;
@@ -47,8 +49,10 @@ struct Symbol {
 
 // ---- Parameter types --------------------------------------------------------------------------------
 
+/// Kind of one member of a parameter's type.
 enum class TypeTag : std::uint8_t { kInt, kBool, kFloat, kNumber, kEnum, kStr, kDType, kSeq, kAdt, kObject };
 
+/// One member of a parameter's type, and what it takes.
 struct TypeMember {
   TypeTag tag = TypeTag::kInt;
   std::vector<std::string> names;  ///< of an enum
@@ -65,6 +69,7 @@ struct ParamType {
   bool maybe = false;  ///< None too
 };
 
+/// A field of an ADT's constructor.
 struct AdtFieldType {
   std::string name;
   TypeTag tag = TypeTag::kInt;  ///< kInt, kBool or kEnum
@@ -83,6 +88,7 @@ struct AdtType {
 
 // ---- Type families ----------------------------------------------------------------------------------
 
+/// A `when` of a type family's case.
 struct PatternData {
   enum class Kind : std::uint8_t { kAny, kValue, kConstructor };
   Kind kind = Kind::kAny;
@@ -104,6 +110,7 @@ struct FamilyData {
 
 // ---- The signature ----------------------------------------------------------------------------------
 
+/// The compiled expressions of a tensor.
 struct TensorData {
   TextExpr dtype;
   TextExpr shape;
@@ -129,6 +136,7 @@ struct Discriminant {
   bool maybe = false;
 };
 
+/// The compiled expressions of an interface's argument, and of the interface.
 struct ArgData {
   TextExpr shape;  ///< over the call's fields as formals; the one after them is the element of a list
   TextExpr dtype;  ///< of a temporary
@@ -139,10 +147,12 @@ struct InterfaceData {
   std::vector<ArgData> args;
 };
 
+/// One row of dtype_combos.
 struct ComboRow {
   std::vector<std::pair<std::uint32_t, DType>> assignment;  ///< symbol and dtype
 };
 
+/// An entry, compiled: the declaration and every expression, before any choice is made.
 struct PlanData {
   OpDecl decl;
   Pool pool;

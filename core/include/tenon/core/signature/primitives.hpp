@@ -43,12 +43,14 @@ enum class ResultKind : std::uint8_t {
   kItems,        ///< Int, or Dim where the sequence holds Dims
 };
 
+/// One argument that a primitive takes.
 struct Formal {
   std::string_view name;
   FormalKind kind;
   bool optional = false;  ///< may be left out; only these may be given by keyword
 };
 
+/// One row of the table of primitives.
 struct Primitive {
   std::string_view name;
   std::span<const Formal> formals;
@@ -61,6 +63,7 @@ struct Primitive {
   std::string_view doc;
 };
 
+/// The table, and the row of a name in it.
 [[nodiscard]] std::span<const Primitive> primitives() noexcept;
 [[nodiscard]] std::optional<std::uint32_t> primitive_index(std::string_view name) noexcept;
 

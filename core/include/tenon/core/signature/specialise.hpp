@@ -39,6 +39,7 @@ struct TensorTerm {
   std::vector<Element> elements;
 };
 
+/// What one step of a specialised plan does.
 enum class StepKind : std::uint8_t {
   kTensor,      ///< presence, device, contiguity, dtype
   kRank,        ///< the rank is what the elements need: every splice is known
@@ -59,6 +60,7 @@ struct Step {
   bool binds_dtype = false;   ///< kTensor: the tensor's dtype solves the index (target)
 };
 
+/// A refinement that is still to be checked, folded for the branch.
 struct RefinementTerm {
   std::uint32_t index = 0;  ///< into PlanData::refinements
   Expr expr = kNoExpr;
@@ -99,12 +101,14 @@ struct Branch {
   bool has_out = false;
 };
 
+/// The plan for given choices: what construction settles, then what a call does.
 [[nodiscard]] Prefix make_prefix(const PlanData& data, const Choices& choices);
 [[nodiscard]] Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& choices);
 
-/// An affine term `a * M + e` in one unknown; see the reference of the language, 2.5.
+/// An affine term `a * M + e` in one unknown.
 [[nodiscard]] bool is_affine(const Pool& pool, Expr e, std::uint32_t unknown);
 
+/// What a tensor's symbol stands for.
 [[nodiscard]] const TensorDecl& tensor_decl(const PlanData& data, std::uint32_t symbol);
 [[nodiscard]] const TensorData& tensor_data(const PlanData& data, std::uint32_t symbol);
 /// Every tensor's symbol: construction-time tensors, inputs, outputs.
