@@ -255,6 +255,72 @@ Result<std::string> item_text(const Value& value) {
               "the default " + value.to_string() + " has no spelling in a schema");
 }
 
+/// Whether YAML 1.1 reads a plain scalar as this very string: a word that is no bool and no null.
+bool is_plain_yaml(std::string_view text) {
+  static constexpr std::array<std::string_view, 7> kTaken{
+      "null", "true", "false", "yes", "no", "on", "off"};
+  std::string folded;
+  for (const char c : text) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const char lower = is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool is_letter = (lower >= 'a' && lower <= 'z') || c == '_';
+    const bool goes_on = !folded.empty() && ((c >= '0' && c <= '9') || c == '-');
+    if (!is_letter && !goes_on) return false;
+    folded += lower;
+  }
+  return !folded.empty() && std::find(kTaken.begin(), kTaken.end(), folded) == kTaken.end();
+}
+
+/// YAML 1.1 has a point in every float, and a dot before the words.
+std::string yaml_float(double value) {
+  if (std::isnan(value)) return ".nan";
+  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
+  std::string text = float_text(value);
+  const std::size_t exponent = text.find('e');
+  if (exponent != std::string::npos && text.find('.') == std::string::npos) {
+    text.insert(exponent, ".0");
+  }
+  return text;
+}
+
+/// A value in YAML's flow style, so that a manifest row could hold it.
+std::string yaml_text(const Value& value) {
+  if (value.is_none()) return "null";
+  if (const auto* real = value.get_if<double>()) return yaml_float(*real);
+  if (const auto* text = value.get_if<std::string>()) {
+    if (is_plain_yaml(*text)) return *text;
+    std::string quoted = "'";
+    for (const char c : *text) quoted.append(c == '\'' ? 2 : 1, c);
+    return quoted + '\'';
+  }
+  if (const auto* list = value.get_if<ValueList>()) {
+    std::string text = "[";
+    for (const Value& item : list->items) {
+      if (text.size() > 1) text += ", ";
+      text += yaml_text(item);
+    }
+    return text + ']';
+  }
+  if (const auto* adt = value.get_if<AdtValue>()) {
+    std::string text = "{" + adt->constructor + ": {";
+    bool is_first = true;
+    for (const auto& [name, field] : adt->fields) {
+      if (!is_first) text += ", ";
+      is_first = false;
+      text += name;
+      text += ": ";
+      text += yaml_text(field);
+    }
+    return text + "}}";
+  }
+  return value.to_string();
+}
+
+/// An absent Maybe is None in the notation itself.
+bool is_yaml_form(const Value& value, const ParamSchemaType& type) {
+  return !value.is_none() && (type.is_yaml || value.get_if<AdtValue>() != nullptr);
+}
+
 }  // namespace
 
 Result<ParamSchemaType> param_schema_type(std::string_view type_text,
@@ -263,9 +329,10 @@ Result<ParamSchemaType> param_schema_type(std::string_view type_text,
 }
 
 Result<std::string> schema_default(const Value& value, const ParamSchemaType& type) {
-  if (type.is_yaml && !value.is_none()) {
-    const auto* text = value.get_if<std::string>();
-    return quoted_text(text != nullptr ? *text : value.to_string());
+  if (is_yaml_form(value, type)) return quoted_text(yaml_text(value));
+  if (const auto* name = value.get_if<std::string>();
+      name != nullptr && type.type.base == "ScalarType") {
+    return *name;  // a default as written: dtypes are words in both notations
   }
   const auto* list = value.get_if<ValueList>();
   if (list == nullptr) return item_text(value);

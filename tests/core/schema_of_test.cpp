@@ -404,14 +404,32 @@ TEST_SUITE("core/schema_of") {
     CHECK(default_of("'a' | 'b'", "a") == "'a'");
     CHECK(default_of("str", "it's \\ a\n") == "'it\\'s \\\\ a\\n'");
     CHECK(default_of("float16 | bfloat16", tenon::DType::kBFloat16) == "bfloat16");
+    CHECK(default_of("float16 | bfloat16 | None", "bfloat16") == "bfloat16");
     CHECK(default_of("list[int]", Value({1, 2})) == "[1,2]");
     CHECK(default_of("list[int]", Value::list({})) == "[]");
     CHECK(default_of("list[int | None]", Value::list({Value(), 2})) == "[None,2]");
     CHECK(default_of("int | tuple[int, int] | 'same'", 0) == "'0'");
+    CHECK(default_of("int | tuple[int | None, int] | 'same'", Value::list({Value(), 1}, true)) ==
+          "'[null, 1]'");
+    CHECK(default_of("int | 'no' | 'it\\'s'", "no") == "'\\'no\\''");
+    CHECK(default_of("int | 'a' | Number", true) == "'true'");
+    CHECK(default_of("float | 'a'", -INFINITY) == "'-.inf'");
+    CHECK(default_of("float | 'a'", 1e-6) == "'1.0e-06'");
     CHECK(default_of("int | tuple[int, int] | 'same'", "same") == "'same'");
     CHECK(default_of("int | tuple[int, int] | 'same' | None", Value()) == "None");
     CHECK(default_of("list[list[int]]", Value::list({Value::list({1})})) ==
           "! parameter 'p': the default [1] has no spelling in a schema");
+  }
+
+  TEST_CASE("a default of an algebraic type is its YAML form in a string") {
+    const std::vector<std::string> adts{"Layout"};
+    SchemaContext context;
+    context.adt_names = adts;
+    const Value layout =
+        tenon::AdtValue{"masked", {{"max_m", Value(128)}, {"packing", Value("tight")}}};
+
+    CHECK(schemas(Entry("FFwdOp", "f").param("layout", "Layout", layout), context) ==
+          "tenon::f(*, str layout='{masked: {max_m: 128, packing: tight}}') -> ()\n");
   }
 
   TEST_CASE("the declaration alone gives the sets of written inputs, conditions apart") {
