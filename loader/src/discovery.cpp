@@ -36,15 +36,8 @@ std::string_view file_type_name(mode_t mode) {
 
 class Finder {
  public:
-  Finder(const DiscoveryOptions& options, const Environment& environment)
-      : options_(options), user_(options.user.value_or(geteuid())) {
-    const auto override_by = [&](const char* name, const std::optional<PatternList>& configured) {
-      if (auto list = environment.get(name)) return std::optional(split(*list, name));
-      return configured;
-    };
-    enable_ = override_by("TENON_PLUGINS_ENABLE", options.enable);
-    disable_ = override_by("TENON_PLUGINS_DISABLE", options.disable);
-  }
+  explicit Finder(const DiscoveryOptions& options)
+      : options_(options), user_(options.user.value_or(geteuid())) {}
 
   Discovery run(const Environment& environment) {
     for (const NamedPath& place : search_path(options_, environment, &result_.log)) visit(place);
@@ -57,20 +50,6 @@ class Finder {
   }
 
  private:
-  static PatternList split(const std::string& list, const char* from) {
-    PatternList out{{}, from};
-    std::size_t start = 0;
-    while (start <= list.size()) {
-      const std::size_t end = std::min(list.find(',', start), list.size());
-      std::string_view item = std::string_view(list).substr(start, end - start);
-      while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-      while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
-      if (!item.empty()) out.patterns.emplace_back(item);
-      start = end + 1;
-    }
-    return out;
-  }
-
   void visit(const NamedPath& place);
   void visit_folder(const std::string& folder, const std::string& from);
   void visit_file(const std::string& path, const std::string& from, const std::string& folder);
@@ -82,8 +61,6 @@ class Finder {
 
   const DiscoveryOptions& options_;
   uid_t user_;
-  std::optional<PatternList> enable_;
-  std::optional<PatternList> disable_;
   Discovery result_;
 };
 
@@ -217,30 +194,27 @@ void Finder::reject(FoundFile& file, PluginFault fault) {
 }
 
 void Finder::drop_disabled() {
-  const auto match = [](const std::optional<PatternList>& list, const std::string& id) {
-    return list ? std::find_if(list->patterns.begin(),
-                               list->patterns.end(),
-                               [&](const std::string& p) { return glob_matches(p, id); })
-                : std::vector<std::string>::const_iterator();
+  const auto match = [](const PatternList& list, const std::string& id) {
+    return std::find_if(list.patterns.begin(),
+                        list.patterns.end(),
+                        [&](const std::string& pattern) { return glob_matches(pattern, id); });
   };
+  const auto& disable = options_.disable;
+  const auto& enable = options_.enable;
   for (FoundFile& file : result_.files) {
     if (!file.load) continue;
     const std::string& id = file.record.id;
-    if (disable_) {
-      if (auto by = match(disable_, id); by != disable_->patterns.end()) {
-        file.load = false;
-        file.record.state = PluginState::kDisabled;
-        file.record.reason = fmt::format("disabled by {} ('{}')", disable_->from, *by);
-        continue;
-      }
+    const auto by = disable ? match(*disable, id) : std::vector<std::string>::const_iterator();
+    if (disable && by != disable->patterns.end()) {
+      file.record.reason = fmt::format("disabled by {} ('{}')", disable->from, *by);
+    } else if (enable && match(*enable, id) == enable->patterns.end()) {
+      file.record.reason = fmt::format(
+          "not among those that {} enables ({})", enable->from, fmt::join(enable->patterns, ", "));
+    } else {
+      continue;
     }
-    if (enable_ && match(enable_, id) == enable_->patterns.end()) {
-      file.load = false;
-      file.record.state = PluginState::kDisabled;
-      file.record.reason = fmt::format("not among those that {} enables ({})",
-                                       enable_->from,
-                                       fmt::join(enable_->patterns, ", "));
-    }
+    file.load = false;
+    file.record.state = PluginState::kDisabled;
   }
 }
 
@@ -288,7 +262,7 @@ void Finder::drop_shadowed() {
 }  // namespace
 
 Discovery discover(const DiscoveryOptions& options, const Environment& environment) {
-  return Finder(options, environment).run(environment);
+  return Finder(options).run(environment);
 }
 
 }  // namespace tenon::loader

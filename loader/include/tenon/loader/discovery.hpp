@@ -46,8 +46,8 @@ struct DiscoveryOptions {
   std::vector<NamedPath>
       explicit_paths;  ///< by API or command line; relative to the working folder
   std::vector<NamedPath> configured_paths;  ///< `plugins.paths`, made absolute by who read the file
-  std::optional<PatternList> enable;        ///< only these ids; overridden by TENON_PLUGINS_ENABLE
-  std::optional<PatternList> disable;       ///< not these; overridden by TENON_PLUGINS_DISABLE
+  std::optional<PatternList> enable;        ///< only these ids
+  std::optional<PatternList> disable;       ///< not these
   bool allow_insecure = false;  ///< what anybody may have written is a warning, no refusal
   std::string user_folder;      ///< empty: none
   std::string system_folder;    ///< empty: none
