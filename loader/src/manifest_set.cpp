@@ -1,0 +1,81 @@
+// Manifest sets into a registry: read, compile, add.
+#include "manifest_set.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tenon/manifest/compile.hpp"
+#include "tenon/manifest/reader.hpp"
+
+namespace tenon::loader {
+namespace {
+
+/// The first error of a list as one error; the rest as a field.
+Error error_of(const manifest::DiagnosticList& diagnostics) {
+  std::optional<Error> first;
+  std::string more;
+  for (const manifest::Diagnostic& each : diagnostics) {
+    if (each.severity != manifest::Severity::kError) continue;
+    if (first) {
+      more += (more.empty() ? "" : "\n") + each.to_string();
+      continue;
+    }
+    std::string text = each.text;
+    if (!each.entry.empty()) text = fmt::format("{}: {}", each.entry, text);
+    first = Error(ErrorCode::kManifestInvalid, std::move(text))
+                .with_where(each.where.to_string())
+                .with_hint(each.hint)
+                .with("rule", each.rule);
+  }
+  if (!first) return {ErrorCode::kInternal, "a manifest was refused without a reason"};
+  if (!more.empty()) first = std::move(*first).with("more", std::move(more));
+  return std::move(*first);
+}
+
+using Plans = std::vector<std::shared_ptr<const SignaturePlan>>;
+
+Result<Plans> compile_set(manifest::LoadedSet loaded) {
+  Plans plans;
+  for (const manifest::Entry& entry : loaded.set.entries) {
+    if (auto plan = manifest::compile(entry, loaded.set.adts, loaded.diagnostics)) {
+      plans.push_back(std::move(plan));
+    }
+  }
+  loaded.diagnostics.finish();
+  if (loaded.diagnostics.has_errors()) return fail(error_of(loaded.diagnostics));
+  return plans;
+}
+
+/// Every entry is compiled before any is added.
+Result<void> add_plans(Registry& registry, const Result<Plans>& plans) {
+  if (!plans) return fail(plans.error());
+  for (const auto& plan : *plans) TENON_TRY(registry.add_op(plan));
+  return {};
+}
+
+}  // namespace
+
+Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) {
+  if (paths.empty()) {
+    // Plans are immutable, so that all Runtimes of a process share those of the shipped set.
+    static const Result<Plans> shipped = compile_set(manifest::load_shipped());
+    return add_plans(registry, shipped);
+  }
+  const std::vector<std::filesystem::path> files(paths.begin(), paths.end());
+  auto loaded = manifest::load_files(files);
+  if (!loaded) return fail(std::move(loaded).error());
+  return add_plans(registry, compile_set(std::move(*loaded)));
+}
+
+Result<void> add_plugin_ops(Registry& registry, std::string_view plugin_id, std::string_view yaml) {
+  manifest::LoadOptions options;
+  options.ns.clear();
+  for (char c : plugin_id) options.ns += c == '-' ? '_' : c;
+  options.file_names_families = false;
+  const manifest::NamedText text{fmt::format("plugin {}", plugin_id), std::string(yaml)};
+  return add_plans(registry, compile_set(manifest::load_texts({&text, 1}, options)));
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,164 @@
+// The exported object of a plugin, copied into a zeroed one of ours and checked (abi.md R1, R4).
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tenon/loader/abi_version.hpp"
+#include "tenon/loader/plugin_library.hpp"
+
+namespace tenon::loader {
+namespace {
+
+constexpr std::uint64_t kMaxStructBytes = 64 * 1024;
+/// Up to the last required field: shutdown, behind it, is optional (D13).
+constexpr std::uint64_t kMinStructBytes =
+    offsetof(tenon_plugin, enumerate) + sizeof(tenon_plugin::enumerate);
+constexpr std::uint64_t kMaxTextBytes = 4096;
+constexpr std::uint64_t kMaxManifestBytes = 8u << 20;
+constexpr std::uint64_t kMaxRows = 1024;
+
+tl::unexpected<PluginFault> refuse(tenon_status code, std::string text) {
+  return tl::unexpected(PluginFault{PluginStage::kValidate, code, std::move(text)});
+}
+
+std::string_view view_of(tenon_str text) { return {text.data, text.size_bytes}; }
+
+FileResult<void> check_text(std::string_view field, tenon_str text, std::uint64_t max_bytes) {
+  if (text.size_bytes == 0) return {};
+  if (text.data == nullptr || text.size_bytes > max_bytes) {
+    return refuse(TENON_INVALID_ARGUMENT,
+                  fmt::format("tenon_plugin.{} is {} of {} bytes, at most {} are taken",
+                              field,
+                              text.data == nullptr ? "a null pointer" : "a text",
+                              text.size_bytes,
+                              max_bytes));
+  }
+  if (!is_utf8(view_of(text))) {
+    return refuse(TENON_INVALID_ARGUMENT, fmt::format("tenon_plugin.{} is not UTF-8", field));
+  }
+  return {};
+}
+
+FileResult<void> check_rows(const tenon_plugin& plugin) {
+  const auto count = [](std::string_view field, std::uint64_t n, bool null) -> FileResult<void> {
+    if (n > kMaxRows || (n != 0 && null)) {
+      return refuse(
+          TENON_INVALID_ARGUMENT,
+          fmt::format("tenon_plugin.{}: {} rows{}",
+                      field,
+                      n,
+                      null ? " at a null pointer" : fmt::format(", at most {}", kMaxRows)));
+    }
+    return {};
+  };
+  if (auto ok = count("needs_kinds", plugin.n_needs_kinds, plugin.needs_kinds == nullptr); !ok) {
+    return ok;
+  }
+  if (auto ok = count("options", plugin.n_options, plugin.options == nullptr); !ok) return ok;
+  for (std::uint64_t i = 0; i < plugin.n_needs_kinds; ++i) {
+    if (auto ok = check_text(fmt::format("needs_kinds[{}]", i), plugin.needs_kinds[i], 64); !ok) {
+      return ok;
+    }
+  }
+  for (std::uint64_t i = 0; i < plugin.n_options; ++i) {
+    const tenon_option& option = plugin.options[i];
+    if (auto ok = check_text(fmt::format("options[{}].name", i), option.name, 256); !ok) return ok;
+    const bool known = option.kind == TENON_VALUE_BOOL || option.kind == TENON_VALUE_INT ||
+                       option.kind == TENON_VALUE_FLOAT || option.kind == TENON_VALUE_STR;
+    if (option.name.size_bytes == 0 || !known || option.default_value.kind != option.kind) {
+      return refuse(TENON_INVALID_ARGUMENT,
+                    fmt::format("tenon_plugin.options[{}] needs a name, a kind out of BOOL, INT, "
+                                "FLOAT and STR, and a default of that kind",
+                                i));
+    }
+    if (option.kind == TENON_VALUE_STR) {
+      const tenon_str text{static_cast<const char*>(option.default_value.data),
+                           option.default_value.count};
+      if (auto ok = check_text(fmt::format("options[{}].default_value", i), text, kMaxTextBytes);
+          !ok) {
+        return ok;
+      }
+    }
+  }
+  return {};
+}
+
+FileResult<void> check_agreement(const tenon_plugin& plugin, const PluginNote& note) {
+  const auto differ = [](std::string_view what, const auto& in_table, const auto& in_note) {
+    return refuse(
+        TENON_INCOMPATIBLE,
+        fmt::format("the exported object and the identity note disagree: {} is '{}' in the "
+                    "object and '{}' in the note; build both from one place",
+                    what,
+                    in_table,
+                    in_note));
+  };
+  if (view_of(plugin.id) != note.id) return differ("id", view_of(plugin.id), note.id);
+  if (view_of(plugin.version) != note.version) {
+    return differ("version", view_of(plugin.version), note.version);
+  }
+  if (plugin.abi_major != note.abi_major) {
+    return differ("abi_major", plugin.abi_major, note.abi_major);
+  }
+  if (plugin.abi_minor != note.abi_minor) {
+    return differ("abi_minor", plugin.abi_minor, note.abi_minor);
+  }
+  if (plugin.min_host_minor != note.min_host_minor) {
+    return differ("min_host_minor", plugin.min_host_minor, note.min_host_minor);
+  }
+  return {};
+}
+
+}  // namespace
+
+FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object, const PluginNote* note) {
+  std::uint64_t size = 0;
+  std::memcpy(&size, object, sizeof size);
+  if (size < kMinStructBytes || size > kMaxStructBytes) {
+    return refuse(TENON_INVALID_ARGUMENT,
+                  fmt::format("tenon_plugin.struct_size is {}; the first release has {}, and above "
+                              "{} it is no struct of ours",
+                              size,
+                              sizeof(tenon_plugin),
+                              kMaxStructBytes));
+  }
+  tenon_plugin plugin{};
+  std::memcpy(&plugin, object, std::min<std::uint64_t>(size, sizeof plugin));
+  plugin.struct_size = std::min<std::uint64_t>(size, sizeof plugin);
+  for (const auto& [field, text, max_bytes] :
+       {std::tuple("id", plugin.id, std::uint64_t{64}),
+        std::tuple("version", plugin.version, std::uint64_t{64}),
+        std::tuple("vendor", plugin.vendor, kMaxTextBytes),
+        std::tuple("manifest", plugin.manifest, kMaxManifestBytes)}) {
+    if (auto ok = check_text(field, text, max_bytes); !ok) return tl::unexpected(ok.error());
+  }
+  if (!is_plugin_id(view_of(plugin.id))) {
+    return refuse(
+        TENON_INVALID_ARGUMENT,
+        fmt::format("the id '{}' is not of the form [a-z][a-z0-9-]*", view_of(plugin.id)));
+  }
+  if (note != nullptr) {
+    if (auto ok = check_agreement(plugin, *note); !ok) return tl::unexpected(ok.error());
+  } else if (auto text =
+                 abi_refusal({}, {plugin.abi_major, plugin.abi_minor, plugin.min_host_minor})) {
+    return refuse(TENON_INCOMPATIBLE, *text);
+  }
+  if (plugin.required_features != 0) {
+    return refuse(
+        TENON_INCOMPATIBLE,
+        fmt::format("the plugin requires features {:#x}, of which this host knows none; use "
+                    "a newer release of Tenon",
+                    plugin.required_features));
+  }
+  if (plugin.init == nullptr || plugin.enumerate == nullptr) {
+    return refuse(TENON_INVALID_ARGUMENT,
+                  fmt::format("the required function tenon_plugin.{} is missing",
+                              plugin.init == nullptr ? "init" : "enumerate"));
+  }
+  if (auto ok = check_rows(plugin); !ok) return tl::unexpected(ok.error());
+  return plugin;
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,399 @@
+// The Runtime: what plugins go through, what is kept of the bad ones, and the services that they
+// get.
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "loader/fakes.hpp"
+#include "support/test_env.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+using test::fake;
+using test::TempDir;
+
+/// Options that see nothing of this machine, and every log line.
+class Fixture {
+ public:
+  explicit Fixture(std::vector<std::string> plugins) {
+    options.plugin_paths = std::move(plugins);
+    options.standard_folders = false;
+    options.environment = loader::Environment::of({});
+    options.settings = {{"caches.directory", folder / "cache"}};
+    options.log = [this](int level, std::string_view component, std::string_view text) {
+      const std::lock_guard lock(mutex);
+      lines.push_back({level, std::string(component) + ": " + std::string(text)});
+    };
+  }
+  void set(const std::string& key, const std::string& value) {
+    options.settings.emplace_back(key, value);
+  }
+  Result<Runtime> make() { return Runtime::create(options); }
+  [[nodiscard]] std::size_t count(const std::string& part, int level = -1) {
+    const std::lock_guard lock(mutex);
+    return static_cast<std::size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const loader::LogLine& line) {
+          return (level < 0 || line.level == level) && line.text.find(part) != std::string::npos;
+        }));
+  }
+
+  TempDir folder;
+  RuntimeOptions options;
+  std::mutex mutex;
+  std::vector<loader::LogLine> lines;
+};
+
+const PluginRecord& record_of(const Runtime& runtime, const std::string& id) {
+  for (const PluginRecord& record : runtime.plugins()) {
+    if (record.id == id) return record;
+  }
+  FAIL("no record of " << id);
+  return runtime.plugins().front();
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_SUITE_BEGIN("loader/runtime");
+
+TEST_CASE("a plugin is loaded, started and enumerated, and its devices are there") {
+  Fixture fixture({fake("other", "bolt")});
+  auto runtime = fixture.make();
+  REQUIRE_MESSAGE(runtime, runtime.error().to_string());
+
+  const PluginRecord& bolt = record_of(*runtime, "bolt");
+  CHECK(bolt.state == PluginState::kActive);
+  CHECK(bolt.stage == PluginStage::kCommit);
+  CHECK(bolt.vendor == "Tests");
+  CHECK(bolt.kinds == std::vector<std::string>{"bolt"});
+  CHECK(runtime->snapshot()->plugins().size() == 1);
+  CHECK(runtime->snapshot()->owner_of(DeviceKind::of("bolt")) == "bolt");
+  CHECK(runtime->device("bolt:2").to_string() == "bolt:2");
+  CHECK(runtime->default_device().to_string() == "cpu:0");
+  CHECK(runtime->plugins_searched().size() == 1);
+}
+
+TEST_CASE("D02 D09 each bad plugin is one record and one line, and the good ones work") {
+  Fixture fixture({fake("good", "acme"),
+                   fake("init_fails", "sleepy"),
+                   fake("init_mute", "mute"),
+                   fake("enumerate_fails", "half"),
+                   fake("throws", "thrower"),
+                   fake("undefined", "undefined"),
+                   fake("other", "bolt")});
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+
+  CHECK(record_of(*runtime, "acme").state == PluginState::kActive);
+  CHECK(record_of(*runtime, "bolt").state == PluginState::kActive);
+  const auto check = [&](const char* id, PluginStage stage, tenon_status code, const char* part) {
+    CAPTURE(std::string(id));
+    const PluginRecord& record = record_of(*runtime, id);
+    CHECK(record.state == PluginState::kRejected);
+    CHECK(record.stage == stage);
+    CHECK(record.code == code);
+    CHECK(has(record.reason, part));
+    CHECK(fixture.count(record.path, TENON_LOG_WARN) == 1);
+    CHECK(fixture.count(record.path, TENON_LOG_ERROR) == 0);
+  };
+  check("sleepy", PluginStage::kValidate, TENON_UNAVAILABLE, "the license server is asleep");
+  check("mute", PluginStage::kValidate, TENON_UNAVAILABLE, "gave no reason");
+  check("half", PluginStage::kValidate, TENON_INTERNAL, "the second table is missing");
+  check("thrower", PluginStage::kValidate, TENON_INTERNAL, "threw an exception: no such luck");
+  check("undefined", PluginStage::kLoad, TENON_INCOMPATIBLE, "tenon_fake_nobody_defines_this");
+  // Nothing that a failed plugin registered before it failed remains.
+  CHECK(runtime->snapshot()->owner_of(DeviceKind::of("half")).empty());
+  const auto targets = runtime->snapshot()->target_names();
+  CHECK(std::find(targets.begin(), targets.end(), "half") == targets.end());
+}
+
+TEST_CASE(
+    "D13 a table shorter by its optional end is taken, a missing required function is named") {
+  Fixture fixture({fake("short", "shorter"), fake("no_enumerate", "blank")});
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  CHECK(record_of(*runtime, "shorter").state == PluginState::kActive);
+  CHECK(record_of(*runtime, "blank").state == PluginState::kRejected);
+  CHECK(has(record_of(*runtime, "blank").reason, "tenon_plugin.enumerate is missing"));
+}
+
+TEST_CASE("note and object must agree, sizes must be sound, unknown features are refused") {
+  Fixture fixture({fake("note_differs", "liar"),
+                   fake("size_zero", "zero"),
+                   fake("size_huge", "huge"),
+                   fake("feature", "featured"),
+                   fake("bad_utf8", "bytes")});
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  const auto reason = [&](const char* id) {
+    CHECK(record_of(*runtime, id).stage == PluginStage::kValidate);
+    return record_of(*runtime, id).reason;
+  };
+  CHECK(has(reason("liar"), "version is '1.0.0' in the object and '9.9' in the note"));
+  CHECK(has(reason("zero"), "struct_size is 0"));
+  CHECK(has(reason("huge"), "struct_size is 1048576"));
+  CHECK(has(reason("featured"), "requires features 0x8"));
+  CHECK(has(reason("bytes"), "tenon_plugin.vendor is not UTF-8"));
+}
+
+TEST_CASE("init runs once per process, enumerate once per Runtime, also for two at a time") {
+  Fixture first({fake("counted", "counted")});
+  Fixture second({fake("counted", "counted")});
+  std::thread other([&] { CHECK(second.make()); });
+  CHECK(first.make());
+  other.join();
+  CHECK(first.count("init of counted") + second.count("init of counted") == 1);
+  CHECK(first.count("enumerate of counted") + second.count("enumerate of counted") == 2);
+}
+
+TEST_CASE("two Runtimes of one process have registries of their own") {
+  Fixture both({fake("good", "acme"), fake("other", "bolt")});
+  Fixture one({fake("good", "acme")});
+  auto first = both.make();
+  auto second = one.make();
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(first->plugins().size() == 2);
+  CHECK(second->plugins().size() == 1);
+  CHECK(second->snapshot()->owner_of(DeviceKind::of("bolt")).empty());
+  Runtime moved = std::move(*first);
+  CHECK(moved.plugins().size() == 2);
+}
+
+TEST_CASE(
+    "D80 a failing plugin is loud unless another target was chosen, and stops only who requires "
+    "it") {
+  const std::vector<std::string> plugins{fake("init_fails", "sleepy"), fake("good", "acme")};
+  {
+    Fixture fixture(plugins);
+    REQUIRE(fixture.make());
+    CHECK(fixture.count("asleep", TENON_LOG_WARN) == 1);
+  }
+  {
+    Fixture fixture(plugins);
+    fixture.set("target", "cpu");
+    REQUIRE(fixture.make());
+    CHECK(fixture.count("asleep", TENON_LOG_WARN) == 0);
+    CHECK(fixture.count("asleep", TENON_LOG_INFO) == 1);
+  }
+  {
+    Fixture fixture(plugins);
+    fixture.set("plugins.required", "acme");
+    CHECK(fixture.make());
+  }
+  {
+    Fixture fixture(plugins);
+    fixture.set("plugins.required", "acme, sleepy");
+    const auto runtime = fixture.make();
+    REQUIRE_FALSE(runtime);
+    CHECK(runtime.error().code() == ErrorCode::kPluginRejected);
+    CHECK(has(runtime.error().message(), "the license server is asleep"));
+  }
+  {
+    Fixture fixture(plugins);
+    fixture.set("plugins.required", "absent");
+    CHECK(has(fixture.make().error().message(), "'absent' was not found"));
+  }
+}
+
+TEST_CASE(
+    "D84 a plugin sees its own options, and an unknown one is refused with place and known ones") {
+  {
+    Fixture fixture({fake("options", "tunable")});
+    fixture.set("plugins.options.tunable.threads", "4");
+    fixture.set("plugins.options.other.threads", "9");
+    REQUIRE(fixture.make());
+    CHECK(fixture.count("threads is 4") == 1);
+    CHECK(fixture.count("no plugin 'other' was found", TENON_LOG_WARN) == 1);
+  }
+  {
+    Fixture fixture({fake("options", "tunable")});
+    fixture.options.config_file = fixture.folder.write(
+        "tenon.yaml", "target: cpu\nplugins:\n  options:\n    tunable: {thraeds: 4}\n");
+    const auto runtime = fixture.make();
+    REQUIRE_FALSE(runtime);
+    CHECK(runtime.error().code() == ErrorCode::kConfigInvalid);
+    CHECK(has(runtime.error().message(), "plugin 'tunable' has no option 'thraeds'"));
+    CHECK(has(runtime.error().where(), "tenon.yaml:4:15"));
+    CHECK(has(runtime.error().hint(), "threads, mode"));
+  }
+  {
+    Fixture fixture({fake("options", "tunable")});
+    fixture.set("plugins.options.tunable.threads", "many");
+    CHECK(
+        has(fixture.make().error().message(), "'threads' of plugin 'tunable' must be an integer"));
+  }
+}
+
+TEST_CASE("the default of an option is what its plugin declared") {
+  Fixture fixture({fake("defaults", "untuned")});
+  REQUIRE(fixture.make());
+  CHECK(fixture.count("threads is 1") == 1);
+}
+
+TEST_CASE("D68 what a plugin puts into the cache is there for the next process of the same build") {
+  Fixture fixture({fake("cache", "cached")});
+  REQUIRE(fixture.make());
+  CHECK(fixture.count("cache miss") == 1);
+  CHECK(fixture.count("cache put") == 1);
+  std::size_t entries = 0;
+  for (const auto& each : fs::recursive_directory_iterator(fixture.folder / "cache")) {
+    if (each.path().extension() == ".bin") ++entries;
+  }
+  CHECK(entries == 1);
+}
+
+TEST_CASE(
+    "D06 a plugin loaded at run time is listed and selectable, and gone after it is disabled") {
+  Fixture fixture({fake("good", "acme")});
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  const auto before = runtime->snapshot();
+  const auto has_target = [&] {
+    const auto names = runtime->snapshot()->target_names();
+    return std::find(names.begin(), names.end(), "bolt") != names.end();
+  };
+  CHECK_FALSE(has_target());
+
+  REQUIRE(runtime->load_plugin(fake("other", "bolt")));
+  CHECK(has_target());
+  CHECK(runtime->snapshot()->plugins().size() == 2);
+  CHECK(before->plugins().size() == 1);  // a snapshot never changes
+
+  const auto again = runtime->load_plugin(fake("other", "bolt"));
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code() == ErrorCode::kPluginRejected);
+
+  REQUIRE(runtime->disable_plugin("bolt"));
+  CHECK_FALSE(has_target());
+  CHECK(has(runtime->disable_plugin("acmee").error().hint(), "acme"));
+  const auto bolt =
+      std::find_if(runtime->plugins().begin(), runtime->plugins().end(), [](const PluginRecord& r) {
+        return r.state == PluginState::kDisabled;
+      });
+  REQUIRE(bolt != runtime->plugins().end());
+  CHECK(has(bolt->reason, "still mapped"));
+}
+
+TEST_CASE("a second owner of a device kind is rejected, naming both") {
+  Fixture fixture({fake("other", "bolt"), fake("second_owner", "usurper")});
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  const PluginRecord& record = record_of(*runtime, "usurper");
+  CHECK(record.state == PluginState::kRejected);
+  CHECK(record.stage == PluginStage::kValidate);
+  CHECK(record.code == TENON_ALREADY_EXISTS);
+  CHECK(has(record.reason, "'bolt'"));
+  CHECK(has(record.reason, "'usurper'"));
+}
+
+TEST_CASE("D82 the index of the configured device counts, and visible ones keep their numbers") {
+  Fixture fixture({fake("other", "bolt")});
+  fixture.set("devices.default", "bolt:2");
+  fixture.set("devices.visible.bolt", "[1, 2]");
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  CHECK(runtime->default_device().to_string() == "bolt:2");
+  CHECK(runtime->device("bolt:1").get());
+  CHECK_FALSE(runtime->device("bolt:0").get());
+  const auto beyond = runtime->device("bolt:3");
+  REQUIRE_FALSE(beyond.get());
+  CHECK(has(beyond.get().error().to_string(), "2"));
+  CHECK_FALSE(runtime->device("bolt:-1").get());
+  CHECK_FALSE(runtime->device("bolt:x").get());
+}
+
+TEST_CASE("D78 a target that nothing serves is an error that lists the names, whoever sets it") {
+  const auto error = [](const Fixture& fixture) {
+    auto runtime = Runtime::create(fixture.options);
+    REQUIRE(runtime);
+    auto op = runtime->make("AddFwdOp");
+    REQUIRE(op);
+    const Tensor x = Tensor::host(DType::kFloat32, {2}).value();
+    const auto called = op->call({{"self", x}, {"other", x}});
+    REQUIRE_FALSE(called);
+    CHECK(called.error().code() == ErrorCode::kUnknownTarget);
+    return called.error().to_string();
+  };
+  Fixture by_setting({fake("other", "bolt")});
+  by_setting.set("target", "INVALID");
+  CHECK(has(error(by_setting), "bolt"));
+  Fixture by_variable({fake("other", "bolt")});
+  by_variable.options.environment = loader::Environment::of({{"TENON_TARGET", "INVALID"}});
+  CHECK(has(error(by_variable), "bolt"));
+  Fixture by_file({fake("other", "bolt")});
+  by_file.options.config_file = by_file.folder.write("tenon.yaml", "target: INVALID\n");
+  CHECK(has(error(by_file), "bolt"));
+
+  Fixture plain({fake("other", "bolt")});
+  auto runtime = plain.make();
+  REQUIRE(runtime);
+  const auto set = runtime->set_default_target("INVALID");
+  REQUIRE_FALSE(set);
+  CHECK(set.error().code() == ErrorCode::kUnknownTarget);
+}
+
+TEST_CASE("the shipped ops are there, and another set takes their place") {
+  Fixture fixture({});
+  auto runtime = fixture.make();
+  REQUIRE_MESSAGE(runtime, runtime.error().to_string());
+  CHECK(runtime->snapshot()->find("AddFwdOp") != nullptr);
+  CHECK(runtime->make("AddFwdOp"));
+  const auto wrong = runtime->make("AddFwdO");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().code() == ErrorCode::kOpNotFound);
+
+  fixture.options.manifest_paths = {fixture.folder / "nowhere"};
+  const auto missing = fixture.make();
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().code() == ErrorCode::kManifestInvalid);
+}
+
+TEST_CASE("load_npy puts a file onto the default device") {
+  Fixture fixture({fake("other", "bolt")});
+  fixture.set("devices.default", "bolt:1");
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  const std::string file = fixture.folder / "x.npy";
+  Tensor tensor = Tensor::host(DType::kFloat32, {2, 2}).value();
+  tensor.data<float>()[3] = 7;
+  REQUIRE(save_npy(file, tensor));
+  const auto loaded = load_npy(file, runtime->default_device());
+  REQUIRE_MESSAGE(loaded, loaded.error().to_string());
+  CHECK(loaded->device().to_string() == "bolt:1");
+  CHECK(loaded->data<float>()[3] == 7);  // the fake's memory is the host's
+}
+
+TEST_CASE("D65 what is no plugin is never mapped, and loading again grows nothing") {
+  const auto mapped = [](const std::string& path) {
+    return test::read_file("/proc/self/maps").find(path) != std::string::npos;
+  };
+  const auto descriptors = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  Fixture fixture({fake("no_entry", "noentry"), fake("no_note", "nonote"), fake("good", "acme")});
+  REQUIRE(fixture.make());
+  CHECK_FALSE(mapped(fake("no_entry", "noentry")));
+  CHECK_FALSE(mapped(fake("no_note", "nonote")));
+  CHECK(mapped(fake("good", "acme")));
+  const auto before = descriptors();
+  const auto maps = test::read_file("/proc/self/maps");
+  const auto lines = std::count(maps.begin(), maps.end(), '\n');
+  for (int i = 0; i < 20; ++i) REQUIRE(fixture.make());
+  CHECK(descriptors() == before);
+  const auto maps_after = test::read_file("/proc/self/maps");
+  CHECK(std::count(maps_after.begin(), maps_after.end(), '\n') <= lines + 8);
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace tenon
