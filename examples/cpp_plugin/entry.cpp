@@ -42,5 +42,5 @@ void ShortRows::launch(const tenon::Launch& launch) const {
 // docs:end kernel
 
 // docs:begin entry
-TENON_PLUGIN(tenon::plugin("acme", "1.0.0").vendor("Acme").kernels<ShortRows>());
+TENON_PLUGIN(tenon::plugin("acme", "1.0.0").vendor("Acme").needs_kinds("cpu").kernels<ShortRows>());
 // docs:end entry

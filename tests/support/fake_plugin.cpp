@@ -45,7 +45,7 @@
 #define FAKE_ROWS_PREFERS nullptr
 #endif
 #ifndef FAKE_NEEDS
-#define FAKE_NEEDS nullptr
+#define FAKE_NEEDS FAKE_KIND
 #endif
 #ifndef FAKE_MANIFEST
 #define FAKE_MANIFEST ""
@@ -113,6 +113,7 @@ enum class Fault {
 constexpr Deed kInitDeed = Deed::FAKE_INIT;
 constexpr Deed kConstructorDeed = Deed::FAKE_CONSTRUCTOR;
 constexpr Fault kFault = Fault::FAKE_FAULT;
+constexpr bool kOwnsKind = kFault == Fault::kSecondOwner || kFault == Fault::kKindWithoutAlloc;
 
 void write_text(tenon_reason* reason, const char* text) {
   std::size_t i = 0;
@@ -318,7 +319,7 @@ tenon_status add_kind(const tenon_registrar* registrar, tenon_reason* reason) {
     return TENON_IO;
   }
   if (kFault == Fault::kEnumerateThrows) throw std::runtime_error("thrown by a fake");
-  if (kFault == Fault::kSecondOwner || kFault == Fault::kKindWithoutAlloc) {
+  if (kOwnsKind) {
     const tenon_status status = add_kind(registrar, reason);
     if (status != TENON_OK) return status;
   }
@@ -384,7 +385,7 @@ const tenon_plugin TENON_PLUGIN_OBJECT = {FAKE_STRUCT_SIZE,
                                           fake_str(FAKE_MANIFEST),
                                           &kNeeds,
                                           nullptr,
-                                          kNeedsText == nullptr ? 0u : 1u,
+                                          kNeedsText == nullptr || kOwnsKind ? 0u : 1u,
                                           0,
                                           FAKE_INIT_FUNCTION,
                                           &enumerate,
