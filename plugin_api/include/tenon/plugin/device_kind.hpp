@@ -1,35 +1,29 @@
 // Device kinds: turns a class that owns a kind of device into a tenon_device_kind row.
 //
-// The class (T) is written like this; what is marked * may be left out. Every function may throw
-// Failure.
+// The class (T) is written like this, with D for `const DeviceFacts&`; what is marked * may be left
+// out. Every function may throw Failure. plugin.h says what each must do.
 //   static constexpr auto kind = "acme";
 // * static constexpr std::int32_t dlpack_type = 12;
 // * static constexpr std::uint32_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS;
-//   T(Host) or T();                                            touches no driver
-//   DeviceCount count();                                       a number, or no_devices("why")
-//   void describe(std::uint32_t index, tenon_device& out);     kind, index, dlpack_type and flags
-//   are filled already void* alloc(const DeviceFacts&, std::uint32_t memory_kind, std::uint64_t
-//   size_bytes, void* stream); void free(const DeviceFacts&, std::uint32_t memory_kind, void*,
-//   std::uint64_t size_bytes, void* stream); void copy(const DeviceFacts& dst_device, void* dst,
-//   const DeviceFacts& src_device, const void* src,
-//             std::uint64_t size_bytes, void* stream);
-// * void fill(const DeviceFacts&, void* dst, std::uint8_t value, std::uint64_t size_bytes, void*
-// stream);
-// * MemoryInfo mem_info(const DeviceFacts&);
-// * void* stream_create(const DeviceFacts&);       void stream_destroy(const DeviceFacts&, void*
-// stream);
-// * void* stream_default(const DeviceFacts&);      void stream_synchronize(const DeviceFacts&,
-// void* stream);
-// * void stream_wait_event(const DeviceFacts&, void* stream, void* event);
-// * bool stream_is_capturing(const DeviceFacts&, void* stream);
-// * void* event_create(const DeviceFacts&);        void event_record(const DeviceFacts&, void*
-// event, void* stream);
-// * bool event_query(const DeviceFacts&, void* event);
-// * std::uint64_t event_elapsed_ns(const DeviceFacts&, void* start, void* end);
-// * void event_destroy(const DeviceFacts&, void* event);
-//   void synchronize(const DeviceFacts&);
-//   void last_error(const DeviceFacts&, bool clear);           throws the error that an earlier
-//   launch left behind
+//   T(Host) or T();                       touches no driver
+//   DeviceCount count();                  a number, or no_devices("why")
+//   void describe(std::uint32_t index, tenon_device& out);
+//                                         kind, index, dlpack_type and flags are filled already
+//   void* alloc(D, std::uint32_t memory_kind, std::uint64_t size_bytes, void* stream);
+//   void free(D, std::uint32_t memory_kind, void*, std::uint64_t size_bytes, void* stream);
+//   void copy(D dst_device, void* dst, D src_device, const void* src, std::uint64_t size_bytes,
+//             void* stream);
+// * void fill(D, void* dst, std::uint8_t value, std::uint64_t size_bytes, void* stream);
+// * MemoryInfo mem_info(D);
+// * void* stream_create(D);               void stream_destroy(D, void* stream);
+// * void* stream_default(D);              void stream_synchronize(D, void* stream);
+// * void stream_wait_event(D, void* stream, void* event);
+// * bool stream_is_capturing(D, void* stream);
+// * void* event_create(D);                void event_record(D, void* event, void* stream);
+// * bool event_query(D, void* event);     void event_destroy(D, void* event);
+// * std::uint64_t event_elapsed_ns(D, void* start, void* end);
+//   void synchronize(D);
+//   void last_error(D, bool clear);       throws the error that an earlier launch left behind
 // * const void* extension(std::string_view name, std::uint32_t min_version);
 #pragma once
 
@@ -106,7 +100,7 @@ struct DeviceKindFunctions {
   using Dev = const tenon_device*;
   using Why = tenon_reason*;
   static T& self(void* context) noexcept { return *static_cast<T*>(context); }
-  static DeviceFacts facts(Dev device) noexcept { return DeviceFacts(*device); }
+  static DeviceView facts(Dev device) noexcept { return DeviceView(*device); }
 
   static tenon_status count(void* c, std::uint32_t* count, Why why) noexcept {
     return guarded(why, [&] {

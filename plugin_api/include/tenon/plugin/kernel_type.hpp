@@ -2,27 +2,28 @@
 //
 // The class (T) is written like this; what is marked * may be left out:
 //   static constexpr auto op = "RMSNormFwdOp", interface = "rms_norm_fwd", key = "short_rows";
-//   static constexpr std::array devices{"acme"};            one text or an array of texts
-// * static constexpr std::array supported_archs{"a2"};      none: every arch
-// * static constexpr std::array preferred_over{"rows"};     "key", "plugin:key", "plugin:*"
-// * static constexpr std::array dtypes{kFloat32};           none: all of the contract
-// * static constexpr std::array storage{stored(kBool, kUInt8)};    instead of dtypes
-// * static constexpr std::uint32_t layouts = inner | strided;      besides dense
-// * static constexpr std::uint32_t alignment = 8;           elements, the flow pads to it
+//   static constexpr std::array devices{"acme"};             one text or an array of texts
+// * static constexpr std::array supported_archs{"a2"};       none: every arch
+// * static constexpr std::array preferred_over{"rows"};      "key", "plugin:key", "plugin:*"
+// * static constexpr std::array dtypes{kFloat32};            none: all of the contract
+// * static constexpr std::array storage{stored(kBool, kUInt8)};     instead of dtypes
+// * static constexpr std::uint32_t layouts = kInner | kStrided;     besides dense
+// * static constexpr std::uint32_t alignment = 8;            elements; the flow pads to it
 // * static constexpr ElementType accumulate = kFloat32;
 // * static constexpr bool general, reference, handles_padding, deterministic, capture_safe,
-// sequential_sums;
-//   using Call = tenon::contracts::rms_norm_fwd::Call;      or RawCall with `static const
-//   tenon_contract& contract()`
+//                         sequential_sums;
+//   using Call = tenon::contracts::rms_norm_fwd::Call;       or RawCall, and
+//                                                    static const tenon_contract& contract()
 // * static Refusal refusal(const Call&[, const DeviceFacts&][, const ArgFacts&]);
-// * static auto identity(const Call&[, const DeviceFacts&][, const ArgFacts&]);    a tuple
-//   T(const Call&, BuildContext&), T(const Call&), T(BuildContext&) or T();        may throw
+// * static auto identity(const Call&[, const DeviceFacts&][, const ArgFacts&]);     a tuple
+//   T(const Call&, BuildContext&), T(const Call&), T(BuildContext&) or T();         may throw
 // * workspace_bytes(const Call&[, const ArgFacts&]) or workspace_bytes(), static or const
-//   void launch(const Launch&) const;                       or tenon_status; may throw
+//   void launch(const Launch&) const;                        or tenon_status; may throw
 // * void tune(const Launch&, std::uint64_t budget_ns);
 // * std::string config() const;
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -77,22 +78,22 @@ TENON_DETAIL_MEMBER(contract);
 // image.
 template <class T>
 struct KernelTables {
-  static constexpr auto devices = str_array(T::devices);
-  static constexpr auto archs = [] {
+  static constexpr auto kDevices = str_array(T::devices);
+  static constexpr auto kArchs = [] {
     if constexpr (Has_supported_archs<T>::value) {
       return str_array(T::supported_archs);
     } else {
       return std::array<tenon_str, 0>{};
     }
   }();
-  static constexpr auto preferred_over = [] {
+  static constexpr auto kPreferredOver = [] {
     if constexpr (Has_preferred_over<T>::value) {
       return str_array(T::preferred_over);
     } else {
       return std::array<tenon_str, 0>{};
     }
   }();
-  static constexpr auto storage = [] {
+  static constexpr auto kStorage = [] {
     if constexpr (Has_storage<T>::value) {
       static_assert(!Has_dtypes<T>::value, "a kernel type has `dtypes` or `storage`, not both");
       return T::storage;
@@ -149,16 +150,16 @@ struct AskIdentity {
 template <class Call, class Ask>
 auto with_facts(Ask ask, const tenon_device* device, const tenon_call& raw) {
   const Call call = Call::from(raw);
-  if constexpr (std::is_invocable_v<Ask, const Call&, const DeviceFacts&, const ArgFacts&>) {
-    return ask(call, DeviceFacts(*device), ArgFacts(raw));
-  } else if constexpr (std::is_invocable_v<Ask, const Call&, const DeviceFacts&>) {
-    return ask(call, DeviceFacts(*device));
+  if constexpr (std::is_invocable_v<Ask, const Call&, const DeviceView&, const ArgFacts&>) {
+    return ask(call, DeviceView(*device), ArgFacts(raw));
+  } else if constexpr (std::is_invocable_v<Ask, const Call&, const DeviceView&>) {
+    return ask(call, DeviceView(*device));
   } else if constexpr (std::is_invocable_v<Ask, const Call&, const ArgFacts&>) {
     return ask(call, ArgFacts(raw));
   } else {
     static_assert(
         std::is_invocable_v<Ask, const Call&>,
-        "refusal and identity take (const Call&[, const DeviceFacts&][, const ArgFacts&])");
+        "refusal and identity take (const Call&[, const DeviceView&][, const ArgFacts&])");
     return ask(call);
   }
 }
@@ -213,8 +214,7 @@ struct KernelFunctions {
     return guarded(nullptr, [&] {
       const std::string config = static_cast<const T*>(state)->config();
       *size_bytes = config.size();
-      if (config.size() <= capacity_bytes && !config.empty())
-        std::memcpy(text, config.data(), config.size());
+      if (config.size() <= capacity_bytes) std::copy(config.begin(), config.end(), text);
     });
   }
   static void destroy(void* state) noexcept { delete static_cast<T*>(state); }
@@ -295,14 +295,14 @@ tenon_kernel_type kernel_row() {
   row.interface = to_str(T::interface);
   row.key = to_str(T::key);
   row.contract = &contract_of<T>();
-  row.devices = Tables::devices.data();
-  row.n_devices = Tables::devices.size();
-  row.archs = Tables::archs.data();
-  row.n_archs = Tables::archs.size();
-  row.preferred_over = Tables::preferred_over.data();
-  row.n_preferred_over = Tables::preferred_over.size();
-  row.storage = Tables::storage.data();
-  row.n_storage = Tables::storage.size();
+  row.devices = Tables::kDevices.data();
+  row.n_devices = Tables::kDevices.size();
+  row.archs = Tables::kArchs.data();
+  row.n_archs = Tables::kArchs.size();
+  row.preferred_over = Tables::kPreferredOver.data();
+  row.n_preferred_over = Tables::kPreferredOver.size();
+  row.storage = Tables::kStorage.data();
+  row.n_storage = Tables::kStorage.size();
   row.flags = kernel_flags<T>();
   if constexpr (Has_layouts<T>::value) row.layouts = T::layouts;
   if constexpr (Has_alignment<T>::value) row.alignment_elements = T::alignment;

@@ -1,6 +1,7 @@
 // Refusals: how a kernel type says which calls it does not serve, with the data that explain shows.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -167,7 +168,7 @@ inline void append_double(TextBuffer& out, double value) noexcept {
       --exponent;
     }
   }
-  auto digits = static_cast<std::int64_t>(value + 0.5);
+  auto digits = static_cast<std::int64_t>(std::lround(value));
   while (digits % 10 == 0 && digits != 0) {
     digits /= 10;
     ++exponent;
@@ -230,9 +231,7 @@ struct OneOf {
 /// Integers become int64, floats double, text a view; the rest stays.
 template <class T>
 constexpr auto normal(const T& value) noexcept {
-  if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T>) {
-    return value;
-  } else if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     return static_cast<std::int64_t>(value);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<double>(value);

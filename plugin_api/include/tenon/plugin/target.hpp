@@ -2,12 +2,11 @@
 //
 // The class (T) is written like this; every function may throw Failure.
 //   static constexpr auto name = "acme-graph";
-//   static constexpr std::array kinds{"acme"};                 one text or an array of texts
+//   static constexpr std::array kinds{"acme"};           one text or an array of texts
 //   static constexpr std::array ops{"MatMulFwdOp", "AddFwdOp"};
 //   T(Host) or T();
-//   bool claims(const DeviceFacts&) const;                     whether it wants calls on this
-//   device unasked BuiltKernel build(const TargetBuild&) const; built<Kernel>(arguments of its
-//   constructor)
+//   bool claims(const DeviceFacts&) const;               whether it wants calls there unasked
+//   BuiltKernel build(const TargetBuild&) const;         built<Kernel>(constructor's arguments)
 // A target's kernel is any class with `void launch(const Launch&) const`, and, where wanted,
 // workspace_bytes(), tune and config, as in kernel_type.hpp. Its launch gets the op's own arguments
 // and no call.
@@ -79,7 +78,7 @@ class TargetBuild {
 
   /// Index into the target's `ops`.
   [[nodiscard]] std::size_t op() const noexcept { return static_cast<std::size_t>(op_); }
-  [[nodiscard]] DeviceFacts device() const noexcept { return context_.device(); }
+  [[nodiscard]] DeviceView device() const noexcept { return context_.device(); }
   [[nodiscard]] Host host() const noexcept { return context_.host(); }
   [[nodiscard]] std::string_view tuned_config() const noexcept { return context_.tuned_config(); }
   [[nodiscard]] std::size_t input_count() const noexcept {
@@ -113,8 +112,8 @@ namespace detail {
 
 template <class T>
 struct TargetTables {
-  static constexpr auto kinds = str_array(T::kinds);
-  static constexpr auto ops = str_array(T::ops);
+  static constexpr auto kKinds = str_array(T::kinds);
+  static constexpr auto kOps = str_array(T::ops);
 };
 
 template <class T>
@@ -123,7 +122,7 @@ struct TargetFunctions {
                              const tenon_device* device,
                              std::uint32_t* yes) noexcept {
     return guarded(nullptr, [&] {
-      *yes = static_cast<const T*>(context)->claims(DeviceFacts(*device)) ? 1u : 0u;
+      *yes = static_cast<const T*>(context)->claims(DeviceView(*device)) ? 1u : 0u;
     });
   }
   static tenon_status build(void* context,
@@ -152,10 +151,10 @@ tenon_target target_row(T* object) noexcept {
   tenon_target row{};
   row.struct_size = sizeof(row);
   row.name = to_str(T::name);
-  row.kinds = Tables::kinds.data();
-  row.n_kinds = Tables::kinds.size();
-  row.ops = Tables::ops.data();
-  row.n_ops = Tables::ops.size();
+  row.kinds = Tables::kKinds.data();
+  row.n_kinds = Tables::kKinds.size();
+  row.ops = Tables::kOps.data();
+  row.n_ops = Tables::kOps.size();
   row.context = object;
   row.claims = &TargetFunctions<T>::claims;
   row.build = &TargetFunctions<T>::build;

@@ -16,9 +16,9 @@ inline namespace sdk {
 
 /// What a device's owner reports of it. Refusals and identities may read this and nothing else of a
 /// device. Owner    borrowed for the call; strings are static.
-class DeviceFacts {
+class DeviceView {
  public:
-  explicit DeviceFacts(const tenon_device& raw) noexcept : raw_(&raw) {}
+  explicit DeviceView(const tenon_device& raw) noexcept : raw_(&raw) {}
 
   [[nodiscard]] std::string_view kind() const noexcept { return to_view(raw_->kind); }
   [[nodiscard]] std::int32_t index() const noexcept { return raw_->index; }
@@ -49,6 +49,12 @@ class DeviceFacts {
  private:
   const tenon_device* raw_;
 };
+
+/// The name that plugins use. The core has a DeviceFacts of its own: a test that includes both
+/// defines TENON_SDK_BESIDE_CORE first and says DeviceView.
+#ifndef TENON_SDK_BESIDE_CORE
+using DeviceFacts = DeviceView;
+#endif
 
 /// The facts of each argument, by index in the contract's order. Borrowed for the call.
 class ArgFacts {
@@ -135,7 +141,7 @@ class Host {
 
   /// Device memory in stream order, 256-byte aligned, owned, free with device_free.
   /// Errors   throws Failure with the host's status.
-  [[nodiscard]] void* device_alloc(const DeviceFacts& device,
+  [[nodiscard]] void* device_alloc(const DeviceView& device,
                                    std::uint64_t size_bytes,
                                    void* stream,
                                    std::uint32_t memory_kind = TENON_MEMORY_DEVICE) const {
@@ -147,7 +153,7 @@ class Host {
     if (status != TENON_OK) throw Failure(status, "the host gave no device memory");
     return out;
   }
-  void device_free(const DeviceFacts& device, void* memory, void* stream) const noexcept {
+  void device_free(const DeviceView& device, void* memory, void* stream) const noexcept {
     if (raw_ != nullptr && memory != nullptr) {
       static_cast<void>(raw_->device_free(raw_, &device.raw(), memory, stream));
     }
@@ -208,7 +214,7 @@ class BuildContext {
   BuildContext(const tenon_host* host, const tenon_build& build) noexcept
       : host_(host), build_(&build) {}
 
-  [[nodiscard]] DeviceFacts device() const noexcept { return DeviceFacts(*build_->device); }
+  [[nodiscard]] DeviceView device() const noexcept { return DeviceView(*build_->device); }
   [[nodiscard]] Host host() const noexcept { return host_; }
   /// What `config()` of an earlier, tuned build said, or empty.
   [[nodiscard]] std::string_view tuned_config() const noexcept {
@@ -322,7 +328,7 @@ class Launch {
     return static_cast<T*>(raw_->workspace);
   }
   [[nodiscard]] std::uint64_t workspace_bytes() const noexcept { return raw_->workspace_bytes; }
-  [[nodiscard]] DeviceFacts device() const noexcept { return DeviceFacts(*raw_->device); }
+  [[nodiscard]] DeviceView device() const noexcept { return DeviceView(*raw_->device); }
   /// Every floating tensor is float64, whatever the call's dtype says; only for kernel types
   /// flagged `reference`.
   [[nodiscard]] bool wide() const noexcept { return (raw_->flags & TENON_LAUNCH_WIDE) != 0; }
