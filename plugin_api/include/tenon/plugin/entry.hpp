@@ -203,6 +203,7 @@ struct Slot {
   alignas(T) unsigned char bytes[sizeof(T)];
   T* object;
   void make(Host host) {
+    if (object != nullptr) return;  // a second init finds everything in place
     if constexpr (std::is_constructible_v<T, Host>) {
       object = new (bytes) T(host);
     } else {
