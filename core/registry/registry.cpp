@@ -16,6 +16,16 @@ bool KernelType::serves(DeviceKind kind) const {
   return std::find(devices.begin(), devices.end(), kind) != devices.end();
 }
 
+bool BuilderTarget::serves(DeviceKind kind) const {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+std::optional<std::uint64_t> BuilderTarget::index_of(std::string_view full_name) const {
+  const auto at = std::find(ops.begin(), ops.end(), full_name);
+  if (at == ops.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(at - ops.begin());
+}
+
 // ---- Snapshot ---------------------------------------------------------------------------------
 
 const OpClass* Snapshot::find(std::string_view op) const {

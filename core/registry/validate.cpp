@@ -128,6 +128,7 @@ class Validator {
     auto target = std::make_shared<BuilderTarget>();
     target->plugin = staged_.plugin;
     target->name = view_of(row.name);
+    target->qualified = staged_.plugin->id + ":" + target->name;
     target->row = row;
     if (row.claims == nullptr || row.build == nullptr) {
       return reject(staged_,

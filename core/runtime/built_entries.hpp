@@ -15,7 +15,8 @@
 
 namespace tenon {
 
-/// A kernel and its plugin's state. Destroyed once nothing launches it any more.
+/// A kernel and its plugin's state: of a kernel type, or of a builder target. Destroyed once
+/// nothing launches it.
 class BuiltEntry {
  public:
   BuiltEntry(std::shared_ptr<const KernelType> type,
@@ -23,16 +24,33 @@ class BuiltEntry {
              const DeviceEntry* device,
              const tenon_kernel& kernel)
       : type_(std::move(type)), devices_(std::move(devices)), device_(device), kernel_(kernel) {}
+  BuiltEntry(std::shared_ptr<const BuilderTarget> target,
+             std::shared_ptr<DeviceTable> devices,
+             const DeviceEntry* device,
+             const tenon_kernel& kernel)
+      : target_(std::move(target)),
+        devices_(std::move(devices)),
+        device_(device),
+        kernel_(kernel) {}
   ~BuiltEntry();
   BuiltEntry(const BuiltEntry&) = delete;
   BuiltEntry& operator=(const BuiltEntry&) = delete;
 
   [[nodiscard]] const tenon_kernel& kernel() const { return kernel_; }
+  /// @pre Built by a kernel type.
   [[nodiscard]] const KernelType& type() const { return *type_; }
+  /// "plugin:key", or "plugin:target".
+  [[nodiscard]] const std::string& name() const {
+    return type_ != nullptr ? type_->qualified : target_->qualified;
+  }
+  [[nodiscard]] const PluginInfo& plugin() const {
+    return type_ != nullptr ? *type_->plugin : *target_->plugin;
+  }
   [[nodiscard]] const DeviceEntry& device() const { return *device_; }
 
  private:
   std::shared_ptr<const KernelType> type_;
+  std::shared_ptr<const BuilderTarget> target_;
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
   tenon_kernel kernel_;

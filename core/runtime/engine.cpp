@@ -80,7 +80,7 @@ Result<Op> Engine::make(std::string_view op,
   }
   c.key = next_instance_key();
   if (instance->has_own_target()) {
-    auto target = instance->choose_target();
+    auto target = instance->requested_target();
     if (!target) return fail(std::move(target).error());
   }
   return Op(std::move(instance));

@@ -55,6 +55,10 @@ class Explainer {
     e_.device = state_.frame->device;
     e_.branch = branch_of(decl, args_, *state_.frame);
     if (!choose_target()) return std::move(e_);
+    if (builder_ != nullptr) {
+      explain_builder();
+      return std::move(e_);
+    }
     imagine_outputs();
     for (std::uint32_t step = 0; step < decl.steps.size() && !e_.error; ++step) {
       const auto interface = instance_.plan().active_interface(step, construction, *state_.frame);
@@ -70,7 +74,7 @@ class Explainer {
 
  private:
   bool choose_target() {
-    auto choice = instance_.choose_target();
+    auto choice = instance_.choose_target(e_.device);
     if (!choice) {
       // A kind that is only assumed counts as present.
       const auto requested = instance_.construction.options.target;
@@ -92,8 +96,10 @@ class Explainer {
     }
     e_.target = choice->name;
     e_.target_from = choice->from;
-    if (choice->builder != nullptr) e_.target_plugin = choice->builder->plugin->id;
-    const bool mismatch = (choice->kind && *choice->kind != e_.device.kind) ||
+    builder_ = choice->builder;
+    if (builder_ != nullptr) e_.target_plugin = builder_->plugin->id;
+    const bool mismatch = (builder_ != nullptr && !builder_->serves(e_.device.kind)) ||
+                          (choice->kind && *choice->kind != e_.device.kind) ||
                           (choice->device_index && *choice->device_index != e_.device.index);
     if (mismatch) {
       e_.error = Error(ErrorCode::kTargetMismatch,
@@ -102,6 +108,33 @@ class Explainer {
                            (choice->kind ? std::string(choice->kind->name()) : choice->name));
     }
     return true;
+  }
+
+  // A builder target serves the op whole, or not at all; the kernel types stay aside.
+  void explain_builder() {
+    const OpDecl& decl = instance_.decl();
+    if (!builder_->index_of(decl.full_name()) && !e_.error) {
+      e_.error = Error(ErrorCode::kOpNotAvailable,
+                       "target '" + builder_->name + "' of plugin '" + builder_->plugin->id +
+                           "' has no builder for op '" + decl.name + "'");
+    }
+    const auto& tables = instance_.construction.op_class->interfaces;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      StepReport report;
+      report.step = decl.steps[decl.interfaces[i].step].name;
+      report.interface = decl.interfaces[i].name;
+      if (!e_.error) report.winner = builder_->qualified;
+      for (const auto& type : tables[i].types) {
+        CandidateReport c;
+        c.key = type->key;
+        c.plugin = type->plugin->id;
+        c.verdict = Verdict::kOtherTarget;
+        c.by = builder_->qualified;
+        c.reason.text = "target '" + builder_->name + "' serves the op whole";
+        report.candidates.push_back(std::move(c));
+      }
+      e_.steps.push_back(std::move(report));
+    }
   }
 
   // Outputs that a call would make: dense and fully aligned.
@@ -200,6 +233,7 @@ class Explainer {
   const CallArgs& args_;
   std::span<const DeviceFacts> assumed_;
   ThreadState state_;
+  const BuilderTarget* builder_ = nullptr;
   std::vector<TensorView> imagined_;
   Explanation e_;
 };

@@ -7,6 +7,7 @@
 #include "runtime/call_key.hpp"
 #include "runtime/step_run.hpp"
 #include "runtime/streams.hpp"
+#include "runtime/target_run.hpp"
 
 namespace tenon {
 namespace {
@@ -111,7 +112,7 @@ Result<const Binding*> Op::Instance::bound(ThreadState& state, std::uint64_t& pu
   const Binding* now = protect(state);
   if (now != nullptr && now->default_version == version) return now;
   TargetChoice choice;
-  TENON_TRY_ASSIGN(choice, choose_target());
+  TENON_TRY_ASSIGN(choice, choose_target(state.frame->device));
   {
     const std::lock_guard lock(binding.mutex);
     const Binding* current = binding.current.load(std::memory_order_acquire);
@@ -160,6 +161,11 @@ namespace {
 
 Error target_mismatch(const TargetChoice& target, Device device) {
   std::string serves = target.kind ? std::string(target.kind->name()) : target.name;
+  if (target.builder != nullptr) {
+    serves.clear();
+    for (const DeviceKind kind : target.builder->kinds)
+      serves += (serves.empty() ? "" : ", ") + std::string(kind.name());
+  }
   if (target.device_index) serves += ":" + std::to_string(*target.device_index);
   return Error(ErrorCode::kTargetMismatch,
                "the call is on " + device.to_string() + ", but target '" + target.name +
@@ -191,7 +197,8 @@ class CallRun {
     if (!bound) return fail(std::move(bound).error());
     const Binding& binding = **bound;
     const TargetChoice& target = binding.target;
-    if ((target.kind && *target.kind != frame.device.kind) ||
+    if ((target.builder != nullptr && !target.builder->serves(frame.device.kind)) ||
+        (target.kind && *target.kind != frame.device.kind) ||
         (target.device_index && *target.device_index != frame.device.index)) {
       return fail(target_mismatch(target, frame.device));
     }
@@ -200,7 +207,11 @@ class CallRun {
     void* stream = nullptr;
     TENON_TRY_ASSIGN(stream, stream_for(*instance_.engine().devices, **device));
     TENON_TRY(instance_.make_outputs(state_, args_, stream));
-    TENON_TRY(run_steps(binding, **device, stream));
+    if (target.builder != nullptr) {
+      TENON_TRY(run_target(binding, **device, stream));
+    } else {
+      TENON_TRY(run_steps(binding, **device, stream));
+    }
     state_.completed_generation.store(binding.generation, std::memory_order_release);
     return {};
   }
@@ -236,25 +247,46 @@ class CallRun {
                         std::size_t& launched) {
     StepRun run(instance_, state_, args_, step, interface);
     TENON_TRY(run.prepare());
+    auto entry = hit_or_miss(binding, device, run);
+    if (!entry) return fail(std::move(entry).error());
+    TENON_TRY(run.launch(**entry, device, stream));
+    trace(launched++, {step, interface, &(*entry)->built->name(), run.copies()});
+    return {};
+  }
+
+  Result<void> run_target(const Binding& binding, const DeviceEntry& device, void* stream) {
+    TargetRun run(instance_, state_, args_, *binding.target.builder);
+    auto entry = hit_or_miss(binding, device, run);
+    if (!entry) return fail(std::move(entry).error());
+    TENON_TRY(run.launch(**entry, device, stream));
+    trace(0, {0, kNoInterface, &(*entry)->built->name(), 0});
+    record(1);
+    return {};
+  }
+
+  // The entry of the key that `run` makes: found in the binding, or made and published.
+  template <class Run>
+  Result<const CallEntry*> hit_or_miss(const Binding& binding,
+                                       const DeviceEntry& device,
+                                       Run& run) {
     run.make_key();
     const std::uint64_t hash = hash_words(state_.key);
-    const CallEntry* entry = nullptr;
-    std::shared_ptr<const CallEntry> made;
     if (const auto* found = binding.find(hash, state_.key)) {
-      entry = found->get();
-      if (!entry->used.load(std::memory_order_relaxed))
-        entry->used.store(true, std::memory_order_relaxed);
-    } else {
-      auto missed = run.miss(device, built_);
-      if (!missed) return fail(std::move(missed).error());
-      made = std::move(*missed);
-      entry = made.get();
-      add(binding, made);
+      const CallEntry& entry = **found;
+      if (!entry.used.load(std::memory_order_relaxed))
+        entry.used.store(true, std::memory_order_relaxed);
+      return &entry;
     }
-    TENON_TRY(run.launch(*entry, device, stream));
-    if (state_.traces.size() <= launched) state_.traces.resize(launched + 1);
-    state_.traces[launched++] = {step, interface, &entry->built->type(), run.copies()};
-    return {};
+    auto missed = run.miss(device, built_);
+    if (!missed) return fail(std::move(missed).error());
+    made_ = std::move(*missed);
+    add(binding, made_);
+    return made_.get();
+  }
+
+  void trace(std::size_t at, const KernelTrace& kernel) {
+    if (state_.traces.size() <= at) state_.traces.resize(at + 1);
+    state_.traces[at] = kernel;
   }
 
   // Publishes the new entry, unless the binding that this call saw is gone.
@@ -298,6 +330,7 @@ class CallRun {
   const CallArgs& args_;
   std::uint64_t published_ = 0;
   bool built_ = false;
+  std::shared_ptr<const CallEntry> made_;  // keeps an entry that this call made
 };
 
 Result<void> Op::Instance::call(ThreadState& state, const CallArgs& args) {

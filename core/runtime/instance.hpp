@@ -98,8 +98,12 @@ struct Op::Instance {
 
   Explanation explain(const CallArgs& args, std::span<const DeviceFacts> assumed);
 
-  /// The target that a call gets: requested or detected.
-  Result<TargetChoice> choose_target() const;
+  /// The first target request that is set: the instance's, its op's configuration, the process
+  /// default, the configuration's. Nothing where none is.
+  [[nodiscard]] Result<std::optional<TargetChoice>> requested_target() const;
+  /// The target of a call on a device: the requested one, else a builder target that claims the
+  /// device, else builtin.
+  [[nodiscard]] Result<TargetChoice> choose_target(Device device) const;
   [[nodiscard]] bool has_own_target() const {
     return construction.options.target || construction.configured.target;
   }
@@ -114,6 +118,9 @@ struct Op::Instance {
   void undo(std::uint64_t published);
 };
 
+/// The builder target of the device's owner that claims the device, else builtin. @errors
+/// AmbiguousTarget.
+Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& device);
 /// Parses a target request against a snapshot. @errors UnknownTarget with the nearest names and
 /// failed plugins.
 Result<TargetChoice> parse_target(const Snapshot& snapshot,

@@ -245,8 +245,11 @@ std::optional<SignatureCall> Op::last_call() const {
   record.cost = plan().cost(construction, args, frame);
   for (std::size_t k = 0; k < r.kernel_count; ++k) {
     const KernelTrace& t = r.kernels[k];
-    record.kernels.push_back(
-        {d.steps[t.step].name, d.interfaces[t.interface].name, t.type->qualified, t.copies});
+    const bool by_target = t.interface == kNoInterface;
+    record.kernels.push_back({by_target ? std::string() : d.steps[t.step].name,
+                              by_target ? std::string() : d.interfaces[t.interface].name,
+                              *t.kernel,
+                              t.copies});
     record.copies += t.copies;
   }
   return record;

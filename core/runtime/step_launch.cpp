@@ -5,6 +5,7 @@
 
 #include "registry/abi_text.hpp"
 #include "runtime/call_key.hpp"
+#include "runtime/plugin_errors.hpp"
 #include "runtime/step_run.hpp"
 #include "runtime/workspace.hpp"
 
@@ -14,36 +15,8 @@ using detail::empty_reason;
 
 namespace {
 
-// What a plugin's status means for the call. REFUSED means something only from refuse.
-ErrorCode error_code(tenon_status status, ErrorCode otherwise) {
-  switch (status) {
-    case TENON_REFUSED:
-      return ErrorCode::kPluginFailed;
-    case TENON_OUT_OF_MEMORY:
-      return ErrorCode::kOutOfMemory;
-    case TENON_DEVICE:
-      return ErrorCode::kDeviceError;
-    case TENON_SHUT_DOWN:
-      return ErrorCode::kShutDown;
-    default:
-      return otherwise;
-  }
-}
-
-Error plugin_error(const KernelType& type,
-                   const char* what,
-                   tenon_status status,
-                   const tenon_reason& reason,
-                   ErrorCode otherwise) {
-  std::string why = detail::text_of(reason);
-  if (why.empty()) why = "status " + std::string(status_name(status)) + " without a text";
-  if (status == TENON_REFUSED) why = "it answered REFUSED, which only refuse may do: " + why;
-  return Error(error_code(status, otherwise),
-               "kernel type '" + type.qualified + "' of interface '" + type.interface +
-                   "': " + what + " failed: " + why)
-      .with_where(type.plugin->path)
-      .with("plugin", type.plugin->id)
-      .with("status", std::string(status_name(status)));
+std::string named(const KernelType& type) {
+  return "kernel type '" + type.qualified + "' of interface '" + type.interface + "'";
 }
 
 }  // namespace
@@ -146,7 +119,8 @@ Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResul
   if (kernel.workspace != nullptr) {
     const tenon_status status = kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
     if (status != TENON_OK)
-      return fail(plugin_error(*selection.winner,
+      return fail(plugin_error(*selection.winner->plugin,
+                               named(*selection.winner),
                                "asking for its workspace",
                                status,
                                empty_reason(),
@@ -207,14 +181,14 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   const tenon_status status =
       type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
   if (status != TENON_OK)
-    return fail(plugin_error(type, "the build", status, reason, ErrorCode::kBuildFailed));
-  if (kernel.launch == nullptr || kernel.destroy == nullptr) {
+    return fail(plugin_error(
+        *type.plugin, named(type), "the build", status, reason, ErrorCode::kBuildFailed));
+  if (const auto fault = missing_function(kernel)) {
     if (kernel.destroy != nullptr) kernel.destroy(kernel.state);
-    return fail(Error(ErrorCode::kPluginFailed,
-                      "kernel type '" + type.qualified + "' of interface '" + type.interface +
-                          "' built a kernel without the required function '" +
-                          (kernel.launch == nullptr ? "launch" : "destroy") + "'")
-                    .with_where(type.plugin->path));
+    return fail(
+        Error(ErrorCode::kPluginFailed,
+              named(type) + " built a kernel without the required function '" + *fault + "'")
+            .with_where(type.plugin->path));
   }
   const auto at = std::find_if(
       table_.types.begin(), table_.types.end(), [&](const auto& t) { return t.get() == &type; });
@@ -332,7 +306,8 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
   const tenon_kernel& kernel = entry.built->kernel();
   const tenon_status status = kernel.launch(kernel.state, &request, &reason);
   if (status != TENON_OK)
-    return fail(plugin_error(type, "the launch", status, reason, ErrorCode::kLaunchFailed));
+    return fail(plugin_error(
+        *type.plugin, named(type), "the launch", status, reason, ErrorCode::kLaunchFailed));
   return {};
 }
 

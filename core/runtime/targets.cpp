@@ -62,16 +62,52 @@ Result<TargetChoice> parse_target(const Snapshot& snapshot,
   return choice;
 }
 
-Result<TargetChoice> Op::Instance::choose_target() const {
-  const Snapshot& snapshot = *construction.snapshot;
-  if (construction.options.target)
-    return parse_target(snapshot, *construction.options.target, "the instance");
+Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& device) {
+  const std::string_view owner = snapshot.owner_of(device.device.kind);
+  std::vector<const BuilderTarget*> claiming;
+  for (const auto& target : snapshot.targets()) {
+    if (target->plugin->id != owner || !target->serves(device.device.kind)) continue;
+    std::uint32_t yes = 0;
+    const tenon_status status = target->row.claims(target->row.context, &device.facts.abi(), &yes);
+    if (status == TENON_OK && yes != 0) claiming.push_back(target.get());
+  }
+  TargetChoice choice;
+  if (claiming.empty()) return choice;
+  if (claiming.size() > 1) {
+    std::string names;
+    for (const BuilderTarget* t : claiming) names += (names.empty() ? "'" : ", '") + t->name + "'";
+    return fail(Error(ErrorCode::kAmbiguousTarget,
+                      "targets " + names + " of plugin '" + std::string(owner) + "' all claim " +
+                          device.device.to_string())
+                    .with_hint("name one with `target`"));
+  }
+  choice.name = claiming.front()->name;
+  choice.builder = claiming.front();
+  return choice;
+}
+
+Result<std::optional<TargetChoice>> Op::Instance::requested_target() const {
+  const auto parsed = [&](const std::string& name,
+                          const std::string& from) -> Result<std::optional<TargetChoice>> {
+    auto choice = parse_target(*construction.snapshot, name, from);
+    if (!choice) return fail(std::move(choice).error());
+    return std::optional<TargetChoice>(std::move(*choice));
+  };
+  if (construction.options.target) return parsed(*construction.options.target, "the instance");
   if (construction.configured.target)
-    return parse_target(
-        snapshot, construction.configured.target->value, construction.configured.target->from);
+    return parsed(construction.configured.target->value, construction.configured.target->from);
   const Setting<std::string> chosen = construction.engine->default_target();
-  if (!chosen.value.empty()) return parse_target(snapshot, chosen.value, chosen.from);
-  return TargetChoice{};
+  if (!chosen.value.empty()) return parsed(chosen.value, chosen.from);
+  return std::optional<TargetChoice>();
+}
+
+Result<TargetChoice> Op::Instance::choose_target(Device device) const {
+  auto requested = requested_target();
+  if (!requested) return fail(std::move(requested).error());
+  if (*requested) return std::move(**requested);
+  auto entry = engine().devices->find(device);
+  if (!entry) return TargetChoice{};  // the call itself says what is wrong with its device
+  return detect_target(*construction.snapshot, **entry);
 }
 
 }  // namespace tenon

@@ -13,12 +13,14 @@
 
 namespace tenon {
 
-/// A kernel launch of the last call, by what outlives it: kernel types live as long as the
-/// instance's snapshot.
+/// The interface of a builder target's kernel.
+inline constexpr std::uint32_t kNoInterface = 0xffffffff;
+
+/// A kernel launch of the last call. Names live as long as the instance's snapshot.
 struct KernelTrace {
   std::uint32_t step = 0;
   std::uint32_t interface = 0;
-  const KernelType* type = nullptr;
+  const std::string* kernel = nullptr;  ///< "plugin:key"
   std::uint32_t copies = 0;
 };
 

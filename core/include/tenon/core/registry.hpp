@@ -73,9 +73,15 @@ struct InterfaceTable {
 struct BuilderTarget {
   const PluginInfo* plugin = nullptr;
   std::string name;
+  std::string qualified;  ///< "acme:accel": its kernels' name in records
   tenon_target row{};
   std::vector<DeviceKind> kinds;
-  std::vector<std::string> ops;  ///< full names, in the plugin's order
+  std::vector<std::string>
+      ops;  ///< full names, in the plugin's order; empty where no set in force has the op
+
+  [[nodiscard]] bool serves(DeviceKind kind) const;
+  /// The plugin's index of an op, or nothing.
+  [[nodiscard]] std::optional<std::uint64_t> index_of(std::string_view full_name) const;
 };
 
 /// A manifest entry with everything installed for it.

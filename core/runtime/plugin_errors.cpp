@@ -1,0 +1,47 @@
+// What a plugin's failure becomes for the caller.
+#include "runtime/plugin_errors.hpp"
+
+#include "registry/abi_text.hpp"
+
+namespace tenon {
+namespace {
+
+ErrorCode error_code(tenon_status status, ErrorCode otherwise) {
+  switch (status) {
+    case TENON_REFUSED:
+      return ErrorCode::kPluginFailed;
+    case TENON_OUT_OF_MEMORY:
+      return ErrorCode::kOutOfMemory;
+    case TENON_DEVICE:
+      return ErrorCode::kDeviceError;
+    case TENON_SHUT_DOWN:
+      return ErrorCode::kShutDown;
+    default:
+      return otherwise;
+  }
+}
+
+}  // namespace
+
+Error plugin_error(const PluginInfo& plugin,
+                   const std::string& who,
+                   const char* what,
+                   tenon_status status,
+                   const tenon_reason& reason,
+                   ErrorCode otherwise) {
+  std::string why = detail::text_of(reason);
+  if (why.empty()) why = "status " + std::string(status_name(status)) + " without a text";
+  if (status == TENON_REFUSED) why = "it answered REFUSED, which only refuse may do: " + why;
+  return Error(error_code(status, otherwise), who + ": " + what + " failed: " + why)
+      .with_where(plugin.path)
+      .with("plugin", plugin.id)
+      .with("status", std::string(status_name(status)));
+}
+
+std::optional<std::string> missing_function(const tenon_kernel& kernel) {
+  if (kernel.launch == nullptr) return "launch";
+  if (kernel.destroy == nullptr) return "destroy";
+  return std::nullopt;
+}
+
+}  // namespace tenon

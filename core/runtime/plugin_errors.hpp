@@ -1,0 +1,23 @@
+// What a plugin's failure becomes for the caller.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tenon/core/registry.hpp"
+
+namespace tenon {
+
+/// `who` names the kernel type or target, `what` what it was asked to do. REFUSED means something
+/// only from refuse: here it is PluginFailed.
+[[nodiscard]] Error plugin_error(const PluginInfo& plugin,
+                                 const std::string& who,
+                                 const char* what,
+                                 tenon_status status,
+                                 const tenon_reason& reason,
+                                 ErrorCode otherwise);
+
+/// The name of a required function that a built kernel lacks.
+[[nodiscard]] std::optional<std::string> missing_function(const tenon_kernel& kernel);
+
+}  // namespace tenon
