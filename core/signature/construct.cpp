@@ -170,15 +170,16 @@ Result<void> Plan::settle(Instance& instance) const {
     }
   }
   Frame frame;
-  frame.cells = instance.cells;
-  frame.shapes.resize(shape_count_ * kMaxRank);
+  State state;
+  state.cells = instance.cells;
+  state.shapes.resize(shape_count_ * kMaxRank);
   Error error(ErrorCode::kSignatureMismatch, "");
   const CallArgs none;
-  if (!Walker(data_, instance, none, frame, &error).run_prefix(prefix)) return fail(std::move(error));
+  if (!Walker(data_, instance, none, frame, state, &error).run_prefix(prefix)) return fail(std::move(error));
   // Keep what was solved, in memory of the instance.
-  for (std::uint32_t i = 0; i < frame.cells.size(); ++i) {
+  for (std::uint32_t i = 0; i < state.cells.size(); ++i) {
     if (!prefix.known[i] || instance.cells[i].tag != Tag::kUnset) continue;
-    const Cell& cell = frame.cells[i];
+    const Cell& cell = state.cells[i];
     const bool is_tuple = cell.is_tuple;
     instance.cells[i] = cell.is_sequence() || cell.tag == Tag::kStr || cell.tag == Tag::kAdt
                             ? cell_of(value_of(cell), instance.arena)

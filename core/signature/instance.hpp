@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "signature/program.hpp"
 #include "tenon/core/plan.hpp"
 #include "tenon/core/signature/cell.hpp"
 #include "tenon/core/signature/evaluate.hpp"
@@ -22,6 +23,8 @@ struct BranchEntry {
   std::uint64_t key = 0;            ///< presences that decide the branch
   std::uint64_t expected_mask = 0;  ///< presences that the branch then demands
   Branch branch;
+  Program program;
+  bool simple_effects = false;  ///< nothing is written but new outputs and `out`
   std::uint32_t effect = 0;  ///< index into OpDecl::branches
   std::vector<OutputSpec> outputs;
   std::vector<bool> written;
@@ -54,14 +57,22 @@ class Instance final : public Construction {
   std::optional<Device> device;  ///< the `device` parameter
 };
 
+/// The cells of one branch for one instance on one thread.
+struct State {
+  const BranchEntry* entry = nullptr;
+  std::uint64_t mask = 0;            ///< presences that lead here
+  std::vector<Cell> cells;           ///< by symbol, then the program's own
+  std::vector<std::int64_t> shapes;  ///< storage of Shape symbols
+  Arena hoisted;                     ///< what was evaluated once
+  bool walk = false;                 ///< the program does not suit this instance
+};
+
 class Frame final : public CallFrame {
  public:
-  std::vector<Cell> cells;  ///< by symbol
-  std::vector<std::int64_t> shapes;  ///< storage of Shape symbols
   Arena arena{2048};
   std::uint64_t instance_id = 0;
-  const BranchEntry* entry = nullptr;
-  std::uint32_t list_base = 0;
+  State* state = nullptr;
+  std::vector<std::unique_ptr<State>> states;
 };
 
 }  // namespace tenon::signature

@@ -26,6 +26,7 @@ Plan::Plan(PlanData data) : SignaturePlan(data.decl), data_(std::move(data)) {
   }
   out_bit_ = std::uint64_t{1} << bit;
   deciding_bits_ |= out_bit_;
+  if (const auto output = data_.decl.buffered_output()) buffered_output_ = static_cast<std::int32_t>(*output);
   for (std::uint32_t i = 0; i < data_.symbols.size(); ++i) {
     if (data_.symbols[i].kind == SymbolKind::kShape) ++shape_count_;
   }
@@ -41,8 +42,6 @@ std::uint64_t Plan::mask_of(const CallArgs& args) const {
 
 std::unique_ptr<CallFrame> Plan::make_frame() const {
   auto frame = std::make_unique<Frame>();
-  frame->cells.resize(data_.symbols.size());
-  frame->shapes.resize(shape_count_ * kMaxRank);
   frame->outputs.resize(data_.decl.outputs.size());
   frame->written_inputs.resize(data_.decl.inputs.size());
   return frame;
@@ -94,6 +93,7 @@ std::unique_ptr<BranchEntry> Plan::make_entry(const Prefix& prefix, std::uint64_
   }
   if (branch.rejected_by || branch.error) return entry;
   finish_entry(*entry);
+  entry->program = make_program(data_, prefix, entry->branch);
   return entry;
 }
 
@@ -117,12 +117,14 @@ void Plan::finish_entry(BranchEntry& entry) const {
     if (effect.written_inputs == written && effect.has_out == branch.has_out && !effect.in_place) entry.effect = i;
   }
   entry.returns_or_writes = !written.empty();
+  entry.simple_effects = written.empty();
   for (std::uint32_t i = 0; i < decl_.outputs.size(); ++i) {
     OutputSpec spec;
     spec.present = branch.outputs[i].passed;
     entry.returns_or_writes = entry.returns_or_writes || spec.present;
     if (const auto alias = decl_.input_index(decl_.outputs[i].alias); alias && branch.written[*alias]) {
       spec.alias_input = static_cast<std::int32_t>(*alias);
+      entry.simple_effects = false;
     }
     entry.outputs.push_back(spec);
   }
@@ -152,43 +154,8 @@ void Plan::finish_entry(BranchEntry& entry) const {
   }
 }
 
-namespace {
-void enter(const Instance& instance, const BranchEntry& entry, Frame& frame) {
-  if (frame.instance_id != instance.id) {
-    std::copy(instance.cells.begin(), instance.cells.end(), frame.cells.begin());
-    frame.instance_id = instance.id;
-    frame.entry = nullptr;
-  }
-  if (frame.entry != &entry) {
-    std::copy(entry.outputs.begin(), entry.outputs.end(), frame.outputs.begin());
-    std::copy(entry.written.begin(), entry.written.end(), frame.written_inputs.begin());
-    frame.branch = entry.effect;
-    frame.entry = &entry;
-  }
-}
-}  // namespace
-
-bool Plan::check(const Construction& construction, const CallArgs& args, CallFrame& call_frame) const {
-  const auto& instance = static_cast<const Instance&>(construction);
-  auto& frame = static_cast<Frame&>(call_frame);
-  frame.arena.reset();
-  if (args.inputs.size() != decl_.inputs.size() || !required_are_present(args)) return false;
-  const std::uint64_t mask = mask_of(args);
-  const BranchEntry& entry = branch_for(*instance.prefix, mask & deciding_bits_);
-  if (entry.expected_mask != mask || entry.branch.rejected_by || entry.branch.error) return false;
-  enter(instance, entry, frame);
-  return Walker(data_, instance, args, frame, nullptr).run(entry);
-}
-
-bool Plan::required_are_present(const CallArgs& args) const {
-  for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
-    if (decl_.inputs[i].optional == When::kNever && !args.inputs[i].present()) return false;
-  }
-  return true;
-}
-
 std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Construction&, const CallFrame& frame) const {
-  const BranchEntry& entry = *static_cast<const Frame&>(frame).entry;
+  const BranchEntry& entry = *static_cast<const Frame&>(frame).state->entry;
   if (step >= entry.active.size() || entry.active[step] < 0) return std::nullopt;
   return static_cast<std::uint32_t>(entry.active[step]);
 }
@@ -196,10 +163,10 @@ std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Co
 bool Plan::eval_call(std::uint32_t interface, const Construction&, const CallArgs&, CallFrame& call_frame,
                      std::span<const tenon_value> flow_values, std::span<tenon_value> fields) const {
   auto& frame = static_cast<Frame&>(call_frame);
-  const BranchEntry& entry = *frame.entry;
+  const BranchEntry& entry = *frame.state->entry;
   Env env;
   env.pool = &entry.branch.pool;
-  env.symbols = frame.cells;
+  env.symbols = frame.state->cells;
   env.presence = entry.branch.facts.presence;
   env.arena = &frame.arena;
   std::size_t flow = 0;
@@ -279,13 +246,13 @@ bool Plan::eval_arg_shape(std::uint32_t interface, std::uint32_t arg, std::uint3
 std::optional<DType> Plan::temporary_dtype(std::uint32_t interface, std::uint32_t arg, const Construction&,
                                            const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
-  const Expr term = frame.entry->temporary_dtypes[interface][arg];
+  const Expr term = frame.state->entry->temporary_dtypes[interface][arg];
   if (term == kNoExpr) return std::nullopt;
   Arena arena;
   Env env;
-  env.pool = &frame.entry->branch.pool;
-  env.symbols = frame.cells;
-  env.presence = frame.entry->branch.facts.presence;
+  env.pool = &frame.state->entry->branch.pool;
+  env.symbols = frame.state->cells;
+  env.presence = frame.state->entry->branch.facts.presence;
   env.arena = &arena;
   Cell cell;
   if (!evaluate(env, term, cell)) return std::nullopt;

@@ -39,6 +39,13 @@ class Plan final : public SignaturePlan {
  private:
   [[nodiscard]] std::uint64_t mask_of(const CallArgs& args) const;
   [[nodiscard]] bool required_are_present(const CallArgs& args) const;
+  // check.cpp
+  State* select(const Instance& instance, Frame& frame, std::uint64_t mask) const;
+  void fill(const Instance& instance, State& state) const;
+  bool run(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const;
+  bool finish(const Instance& instance, const CallArgs& args, Frame& frame, State& state, const Device* device,
+              bool nonempty) const;
+  bool check_out(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const;
   PrefixEntry& prefix_for(const Choices& choices) const;
   const BranchEntry& branch_for(PrefixEntry& prefix, std::uint64_t key) const;
   std::unique_ptr<BranchEntry> make_entry(const Prefix& prefix, std::uint64_t key) const;
@@ -67,6 +74,7 @@ class Plan final : public SignaturePlan {
   std::uint64_t deciding_bits_ = 0;
   std::uint64_t out_bit_ = 0;
   std::size_t shape_count_ = 0;
+  std::int32_t buffered_output_ = -1;
   mutable std::mutex prefixes_mutex_;
   mutable std::map<Choices, std::unique_ptr<PrefixEntry>> prefixes_;
 };

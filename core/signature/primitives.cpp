@@ -511,6 +511,86 @@ bool run_repeat(Env& env, Args a, Cell& out) {
   return true;
 }
 
+/// The shapes of a list, all of one rank, and the axis as it wraps.
+bool joined_shapes(Env& env, Args a, std::size_t& axis, std::span<const std::int64_t>& first) {
+  if (a[0].tag != Tag::kList || a[0].count == 0) return fail(env, "at least one shape is needed");
+  if (!ints_of(env, a[0].cells[0], first)) return false;
+  std::int64_t wrapped = 0;
+  const auto rank = static_cast<std::int64_t>(first.size());
+  if (rank == 0) return fail(env, "tensors of rank 0 have no axis to join on");
+  if (!wrap_axis(a[1].i, rank, wrapped)) return fail(env, "axis {} is out of range: allowed are {}", a[1].i, axis_range(rank));
+  axis = static_cast<std::size_t>(wrapped);
+  return true;
+}
+
+bool equal_but_on(std::span<const std::int64_t> a, std::span<const std::int64_t> b, std::size_t axis) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (i != axis && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+bool run_concat_ok(Env& env, Args a, Cell& out) {
+  std::size_t axis = 0;
+  std::span<const std::int64_t> first;
+  if (!joined_shapes(env, a, axis, first)) return false;
+  bool good = true;
+  for (std::size_t i = 1; i < a[0].count; ++i) {
+    std::span<const std::int64_t> next;
+    if (!ints_of(env, a[0].cells[i], next)) return false;
+    good = good && equal_but_on(first, next, axis);
+  }
+  out = Cell::boolean(good);
+  return true;
+}
+
+bool run_concat_out(Env& env, Args a, Cell& out) {
+  std::size_t axis = 0;
+  std::span<const std::int64_t> first;
+  if (!joined_shapes(env, a, axis, first)) return false;
+  std::int64_t* result = env.arena->ints(first.size());
+  std::copy(first.begin(), first.end(), result);
+  for (std::size_t i = 1; i < a[0].count; ++i) {
+    std::span<const std::int64_t> next;
+    if (!ints_of(env, a[0].cells[i], next)) return false;
+    if (!equal_but_on(first, next, axis)) {
+      return fail(env, "shapes {} and {} differ on another axis than {}", print(a[0].cells[0]), print(a[0].cells[i]), axis);
+    }
+    if (__builtin_add_overflow(result[axis], next[axis], &result[axis])) return fail(env, "overflow");
+  }
+  out = Cell::int_list(result, first.size());
+  out.is_tuple = true;
+  return true;
+}
+
+bool run_split_out(Env& env, Args a, Cell& out) {
+  std::span<const std::int64_t> shape;
+  std::span<const std::int64_t> parts;
+  if (!ints_of(env, a[0], shape) || !ints_of(env, a[2], parts)) return false;
+  std::int64_t axis = 0;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (rank == 0 || !wrap_axis(a[1].i, rank, axis)) return fail(env, "axis {} is out of range: allowed are {}", a[1].i, axis_range(rank));
+  std::int64_t total = 0;
+  for (const std::int64_t part : parts) {
+    if (part < 0 || __builtin_add_overflow(total, part, &total)) return fail(env, "{} is no size of a part", part);
+  }
+  const std::int64_t whole = shape[static_cast<std::size_t>(axis)];
+  if (total != whole) return fail(env, "the sizes {} add up to {}, but axis {} has size {}", print(a[2]), total, axis, whole);
+  if (a[3].i < 0 || a[3].i >= static_cast<std::int64_t>(parts.size())) return fail(env, "part {} of {}", a[3].i, parts.size());
+  std::int64_t* result = env.arena->ints(shape.size());
+  std::copy(shape.begin(), shape.end(), result);
+  result[axis] = parts[static_cast<std::size_t>(a[3].i)];
+  out = Cell::int_list(result, shape.size());
+  out.is_tuple = true;
+  return true;
+}
+
+bool run_broadcast_all(Env& env, Args a, Cell& out) {
+  if (a[0].tag != Tag::kList || a[0].count == 0) return fail(env, "at least one shape is needed");
+  return run_broadcast(env, {a[0].cells, a[0].count}, out);
+}
+
 using K = FormalKind;
 using R = ResultKind;
 
@@ -536,6 +616,10 @@ constexpr std::array kValueDType{Formal{"value", K::kValue}, Formal{"dtype", K::
 constexpr std::array kBalanced{Formal{"total", K::kInt}, Formal{"count", K::kInt}};
 constexpr std::array kRepeat{Formal{"value", K::kInt}, Formal{"count", K::kInt}};
 constexpr std::array kLayout{Formal{"layout", K::kAdt}, Formal{"rows", K::kInt}, Formal{"experts", K::kInt}};
+constexpr std::array kShapesAxis{Formal{"shapes", K::kSeqShape}, Formal{"axis", K::kInt}};
+constexpr std::array kSplit{Formal{"shape", K::kShape}, Formal{"axis", K::kInt}, Formal{"sizes", K::kSeqInt},
+                            Formal{"part", K::kInt}};
+constexpr std::array kShapeList{Formal{"shapes", K::kSeqShape}};
 constexpr std::array kQ{Formal{"q", K::kInt}};
 
 // name, formals, variadic, takes_each, value_primitive, result, run, doc
@@ -572,6 +656,15 @@ constexpr std::array kTable{
               "rows that a layout of expert rows takes"},
     Primitive{"mhc.expansion", kQ, false, false, false, R::kDim, run_mhc_expansion,
               "the n > 0 with n * n + 2 * n == q"},
+    // Over lists of tensors.
+    Primitive{"concat.ok", kShapesAxis, false, false, false, R::kBool, run_concat_ok,
+              "the shapes are equal but on the axis"},
+    Primitive{"concat.out", kShapesAxis, false, false, false, R::kShape, run_concat_out,
+              "the common shape, the sizes on the axis added"},
+    Primitive{"split.out", kSplit, false, false, false, R::kShape, run_split_out,
+              "the shape of one part; the sizes add up to the axis"},
+    Primitive{"broadcast_all", kShapeList, false, false, false, R::kShape, run_broadcast_all,
+              "broadcast of every shape of a list"},
 };
 
 }  // namespace

@@ -50,21 +50,24 @@ Error Plan::failure(const Construction& construction, const CallArgs& args, cons
   if (entry.expected_mask != mask) return presence_failure(args, entry, mask);
   const std::unique_ptr<CallFrame> own = make_frame();
   auto& frame = static_cast<Frame&>(*own);
-  std::copy(instance.cells.begin(), instance.cells.end(), frame.cells.begin());
   std::copy(entry.outputs.begin(), entry.outputs.end(), frame.outputs.begin());
+  State state;
+  state.entry = &entry;
+  state.cells = instance.cells;
+  state.shapes.resize(shape_count_ * kMaxRank);
   Error error(ErrorCode::kInternal, "the call passes every check");
-  Walker(data_, instance, args, frame, &error).run(entry);
+  Walker(data_, instance, args, frame, state, &error).run(entry);
   return error;
 }
 
 std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
-  const BranchEntry& entry = *frame.entry;
+  const BranchEntry& entry = *frame.state->entry;
   std::vector<NamedValue> all;
   // A let is told where it was evaluated, or where the call's fields reach it and it has a value.
   for (std::uint32_t i = 0; i < data_.first_param; ++i) {
     const Symbol& s = data_.symbols[i];
-    if (frame.cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt) all.emplace_back(s.name, value_of(frame.cells[i]));
+    if (frame.state->cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt) all.emplace_back(s.name, value_of(frame.state->cells[i]));
   }
   Pool pool;
   Arena arena;
@@ -76,7 +79,7 @@ std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call
     if (e == kNoExpr) continue;
     Env env;
     env.pool = &pool;
-    env.symbols = frame.cells;
+    env.symbols = frame.state->cells;
     env.presence = entry.branch.facts.presence;
     env.arena = &arena;
     Cell cell;
@@ -110,9 +113,16 @@ Plan::Sizes Plan::tensor_sizes(const Instance& instance, const CallArgs& args, c
   for (std::uint32_t i = 0; i < decl_.inputs.size(); ++i) {
     if (args.inputs[i].present()) sizes.bytes[data_.first_input + i] = static_cast<std::int64_t>(bytes_of(args.inputs[i]));
   }
+  std::size_t from_lists = 0;
   for (std::uint32_t i = 0; i < frame.outputs.size(); ++i) {
     const OutputSpec& spec = frame.outputs[i];
-    if (spec.present) sizes.bytes[data_.first_output + i] = static_cast<std::int64_t>(bytes_of(spec.shape, spec.dtype));
+    if (!spec.present) continue;
+    std::uint64_t bytes = decl_.outputs[i].list ? 0 : bytes_of(spec.shape, spec.dtype);
+    for (std::uint32_t k = 0; decl_.outputs[i].list && k < spec.list_count; ++k) {
+      const OutputSpec& one = frame.list_outputs[from_lists++];
+      bytes += bytes_of(one.shape, one.dtype);
+    }
+    sizes.bytes[data_.first_output + i] = static_cast<std::int64_t>(bytes);
   }
   return sizes;
 }
@@ -142,7 +152,7 @@ std::vector<Traffic> Plan::traffic(const Construction& construction, const CallA
 
 Result<Cost> Plan::cost(const Construction& construction, const CallArgs& args, const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
-  const BranchEntry& entry = *frame.entry;
+  const BranchEntry& entry = *frame.state->entry;
   if (!data_.roofline_func.empty()) {
     return fail(Error(ErrorCode::kOpNotAvailable, fmt::format("the roofline of {} is the function '{}', which this build does not have", decl_.name, data_.roofline_func)));
   }
@@ -161,7 +171,7 @@ Result<Cost> Plan::cost(const Construction& construction, const CallArgs& args, 
     std::string text;
     Env env;
     env.pool = &pool;
-    env.symbols = frame.cells;
+    env.symbols = frame.state->cells;
     env.presence = entry.branch.facts.presence;
     env.arena = &arena;
     env.error = &text;

@@ -101,7 +101,37 @@ class Solver {
     if (step.binds_dtype) step.target = static_cast<std::uint32_t>(pool_.at(tensor.dtype).value);
     steps.push_back(step);
   }
+  /// A list is solved in one step, once nothing is unknown but what its elements bind.
+  bool advance_list(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
+    if (progress.ranked) return false;
+    Step step;
+    step.kind = StepKind::kList;
+    step.tensor = tensor.symbol;
+    std::size_t unknown_splices = 0;
+    for (const Element& e : tensor.elements) {
+      std::vector<std::uint32_t> names;
+      collect_symbols(pool_, e.expr, names, false);
+      std::erase_if(names, [&](std::uint32_t s) { return static_cast<bool>(known_[s]); });
+      if (names.empty()) continue;
+      const Node& n = pool_.at(e.expr);
+      const bool item = n.op == Op::kSubscript && pool_.at(pool_.child(e.expr, 0)).op == Op::kSymbol &&
+                        pool_.at(pool_.child(e.expr, 1)).op == Op::kFormal;
+      const SymbolKind kind = data_.symbols[names.front()].kind;
+      const bool binds = e.splice ? item && kind == SymbolKind::kSeqShape
+                                  : (item && kind == SymbolKind::kSeqDim) || (n.op == Op::kSymbol && kind == SymbolKind::kDim);
+      if (names.size() != 1 || !binds) return false;
+      unknown_splices += e.splice ? 1 : 0;
+      if (std::find(step.targets.begin(), step.targets.end(), names.front()) == step.targets.end()) step.targets.push_back(names.front());
+    }
+    if (unknown_splices > 1) return false;
+    touch(tensor, progress, steps);
+    for (const std::uint32_t s : step.targets) bind(s);
+    steps.push_back(std::move(step));
+    progress.ranked = true;
+    return true;
+  }
   bool advance(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
+    if (tensor_decl(data_, tensor.symbol).list) return advance_list(tensor, progress, steps);
     bool any = false;
     if (!progress.ranked && std::none_of(tensor.elements.begin(), tensor.elements.end(),
                                          [&](const Element& e) { return e.splice && !all_known(e.expr); })) {
@@ -203,6 +233,7 @@ TensorTerm fold_tensor(const PlanData& data, Folder& folder, Pool& pool, std::ui
     const bool splice = pool.at(kid).op == Op::kSplice;
     term.elements.push_back({splice ? pool.child(kid, 0) : kid, splice});
   }
+  if (source.list_count.given()) term.list_count = folder.fold(source.list_count.root);
   return term;
 }
 
@@ -210,6 +241,7 @@ TensorTerm fold_tensor(const PlanData& data, Folder& folder, Pool& pool, std::ui
 void read_term(const Pool& pool, const TensorTerm& term, std::vector<std::uint32_t>& names) {
   if (term.dtype != kNoExpr) collect_symbols(pool, term.dtype, names, false);
   for (const Element& e : term.elements) collect_symbols(pool, e.expr, names, false);
+  if (term.list_count != kNoExpr) collect_symbols(pool, term.list_count, names, false);
 }
 
 /// Follows lets: folds those that are read, until none is new.
@@ -284,6 +316,7 @@ Prefix make_prefix(const PlanData& data, const Choices& choices) {
     const TensorTerm term = fold_tensor(data, folder, prefix.pool, symbol, prefix.facts);
     folder.forget_error();
     for (const Element& e : term.elements) {
+      if (tensor_decl(data, symbol).list) break;
       sizes.emplace_back(symbol, e);
       collect_symbols(prefix.pool, e.expr, names, false);
     }

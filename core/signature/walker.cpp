@@ -7,9 +7,9 @@
 
 namespace tenon::signature {
 
-Walker::Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, Error* error)
-    : data_(data), instance_(instance), args_(args), frame_(frame), error_(error) {
-  env_.symbols = frame.cells;
+Walker::Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, State& state, Error* error)
+    : data_(data), instance_(instance), args_(args), frame_(frame), state_(state), error_(error) {
+  env_.symbols = state.cells;
   env_.arena = &frame.arena;
   env_.symbol_names = data.symbol_names;
   if (error != nullptr) env_.error = &text_;
@@ -72,7 +72,7 @@ bool Walker::rank_step(const TensorTerm& term) {
 bool Walker::let_step(const Step& step) {
   Cell cell;
   if (!value(step.expr, cell)) return no_value("let", step.target);
-  frame_.cells[step.target] = cell;
+  state_.cells[step.target] = cell;
   return true;
 }
 
@@ -80,7 +80,7 @@ bool Walker::bind_dim(const Step& step, const TensorTerm& term) {
   std::int64_t size = 0;
   std::int64_t position = 0;
   if (!size_at(step, term, size, position)) return false;
-  frame_.cells[step.target] = Cell::integer(size);
+  state_.cells[step.target] = Cell::integer(size);
   return true;
 }
 
@@ -91,9 +91,9 @@ bool Walker::bind_affine(const Step& step, const TensorTerm& term) {
   const Expr e = term.elements[step.element].expr;
   Cell at_zero;
   Cell at_one;
-  frame_.cells[step.target] = Cell::integer(0);
+  state_.cells[step.target] = Cell::integer(0);
   if (!value(e, at_zero)) return no_value("axis", term.symbol);
-  frame_.cells[step.target] = Cell::integer(1);
+  state_.cells[step.target] = Cell::integer(1);
   if (!value(e, at_one)) return no_value("axis", term.symbol);
   std::int64_t slope = 0;
   std::int64_t rest = 0;
@@ -101,7 +101,7 @@ bool Walker::bind_affine(const Step& step, const TensorTerm& term) {
     return no_value("axis", term.symbol);
   }
   if (rest < 0 || rest % slope != 0) {
-    frame_.cells[step.target] = Cell();
+    state_.cells[step.target] = Cell();
     if (error_ == nullptr) return false;
     const std::string text = print(branch_ != nullptr ? branch_->pool : prefix_->pool, e, data_.symbol_names);
     const std::string why = rest < 0 ? fmt::format("{} would be negative", name(step.target))
@@ -110,7 +110,7 @@ bool Walker::bind_affine(const Step& step, const TensorTerm& term) {
                                 position, text, why),
                     term.symbol);
   }
-  frame_.cells[step.target] = Cell::integer(rest / slope);
+  state_.cells[step.target] = Cell::integer(rest / slope);
   return true;
 }
 
@@ -129,12 +129,11 @@ bool Walker::bind_splice(const Step& step, const TensorTerm& term) {
   }
   const std::int64_t length = static_cast<std::int64_t>(shape.size()) - others;
   if (length < 0) return wrong_rank(term);
-  std::int64_t* storage = const_cast<std::int64_t*>(frame_.shapes.data()) +
-                          data_.symbols[step.target].ordinal * kMaxRank;
+  std::int64_t* storage = state_.shapes.data() + data_.symbols[step.target].ordinal * kMaxRank;
   std::copy_n(shape.data() + before, length, storage);
   Cell cell = Cell::int_list(storage, static_cast<std::size_t>(length));
   cell.is_tuple = true;
-  frame_.cells[step.target] = cell;
+  state_.cells[step.target] = cell;
   return true;
 }
 
@@ -180,6 +179,7 @@ bool Walker::apply(const Step& s, const TensorTerm& term) {
     case StepKind::kBindAffine: return bind_affine(s, term);
     case StepKind::kBindSplice: return bind_splice(s, term);
     case StepKind::kCheckDim: return check_dim(s, term);
+    case StepKind::kList: return list_step(s, term);
     default: return check_splice(s, term);
   }
 }
@@ -214,7 +214,7 @@ bool Walker::combos() {
   if (data_.combos.empty()) return true;
   for (const ComboRow& row : data_.combos) {
     if (std::all_of(row.assignment.begin(), row.assignment.end(), [&](const auto& one) {
-          return frame_.cells[one.first].tag == Tag::kDType && frame_.cells[one.first].dtype() == one.second;
+          return state_.cells[one.first].tag == Tag::kDType && state_.cells[one.first].dtype() == one.second;
         })) {
       return true;
     }
@@ -222,28 +222,15 @@ bool Walker::combos() {
   if (error_ == nullptr) return false;
   std::string found;
   for (const auto& [symbol, dtype] : data_.combos.front().assignment) {
-    found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", name(symbol), value_of(frame_.cells[symbol]).to_string());
+    found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", name(symbol), value_of(state_.cells[symbol]).to_string());
   }
   *error_ = Error(ErrorCode::kSignatureMismatch, fmt::format("{} is no supported combination of dtypes", found))
                 .with_where(data_.combos_where.to_string());
   return false;
 }
 
-bool Walker::output(std::uint32_t index, const TensorTerm& term) {
-  OutputSpec& spec = frame_.outputs[index];
-  spec.present = term.passed;
+bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
   spec.shape.resize(0);
-  if (!term.passed) return true;
-  Cell dtype;
-  if (!value(term.dtype, dtype)) return no_value("dtype", term.symbol);
-  if (dtype.tag == Tag::kDType) {
-    spec.dtype = dtype.dtype();
-  } else if (const auto named = dtype.tag == Tag::kStr ? dtype_from_name(dtype.str()) : std::nullopt) {
-    spec.dtype = *named;
-  } else {
-    text_ = fmt::format("{} is no dtype", print(dtype));
-    return no_value("dtype", term.symbol);
-  }
   for (const Element& e : term.elements) {
     Cell cell;
     if (!value(e.expr, cell)) return no_value("shape", term.symbol);
@@ -268,6 +255,25 @@ bool Walker::output(std::uint32_t index, const TensorTerm& term) {
   if (error_ == nullptr) return false;
   return mismatch(fmt::format("{} would have shape {}, whose size exceeds 64 bits", name(term.symbol), spec.shape.to_string()),
                   term.symbol);
+}
+
+bool Walker::output(std::uint32_t index, const TensorTerm& term) {
+  OutputSpec& spec = frame_.outputs[index];
+  spec.present = term.passed;
+  spec.list_count = 0;
+  spec.shape.resize(0);
+  if (!term.passed) return true;
+  Cell dtype;
+  if (!value(term.dtype, dtype)) return no_value("dtype", term.symbol);
+  if (dtype.tag == Tag::kDType) {
+    spec.dtype = dtype.dtype();
+  } else if (const auto named = dtype.tag == Tag::kStr ? dtype_from_name(dtype.str()) : std::nullopt) {
+    spec.dtype = *named;
+  } else {
+    text_ = fmt::format("{} is no dtype", print(dtype));
+    return no_value("dtype", term.symbol);
+  }
+  return term.list_count == kNoExpr ? infer_shape(term, spec) : output_list(term, spec);
 }
 
 bool Walker::devices(const Branch& branch) {
@@ -312,14 +318,38 @@ bool Walker::devices(const Branch& branch) {
   return true;
 }
 
-bool Walker::run(const BranchEntry& entry) {
-  const Branch& branch = entry.branch;
-  branch_ = &branch;
+void Walker::enter(const BranchEntry& entry) {
+  branch_ = &entry.branch;
   prefix_ = &instance_.prefix->prefix;
-  steps_ = &branch.steps;
+  steps_ = &branch_->steps;
   prefix_steps_ = &prefix_->steps;
-  env_.pool = &branch.pool;
-  env_.presence = branch.facts.presence;
+  env_.pool = &branch_->pool;
+  env_.presence = branch_->facts.presence;
+}
+
+bool Walker::run_step(const BranchEntry& entry, const Step& s) {
+  enter(entry);
+  return step(s, entry.branch);
+}
+
+bool Walker::run_effects(const BranchEntry& entry) {
+  enter(entry);
+  return effects(entry.branch);
+}
+
+bool Walker::run_written(const BranchEntry& entry, const TensorView& view, std::uint32_t symbol) {
+  enter(entry);
+  return written_tensor(view, symbol, entry.branch);
+}
+
+bool Walker::run_devices(const BranchEntry& entry) {
+  enter(entry);
+  return devices(entry.branch);
+}
+
+bool Walker::run(const BranchEntry& entry) {
+  enter(entry);
+  const Branch& branch = entry.branch;
   if (!devices(branch)) return false;
   for (const Step& s : branch.steps) {
     if (!step(s, branch)) return false;
@@ -328,6 +358,7 @@ bool Walker::run(const BranchEntry& entry) {
     if (!refinement(r)) return false;
   }
   if (!combos()) return false;
+  frame_.list_outputs.clear();
   for (std::uint32_t i = 0; i < branch.outputs.size(); ++i) {
     if (!output(i, branch.outputs[i])) return false;
   }

@@ -1,6 +1,7 @@
 // The signature check step by step: the meaning that the compiled program repeats faster, and the source of messages.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,14 +14,20 @@ namespace tenon::signature {
 /// Walks the steps of one call. With `error` it says why a step fails; without it allocates nothing.
 class Walker {
  public:
-  Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, Error* error);
+  Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, State& state, Error* error);
 
   /// All of a call's checks, in the order of the language. `entry` is the branch of the presences.
   bool run(const BranchEntry& entry);
+  /// One step of the branch, and what follows inference, for programs that leave it to the walker.
+  bool run_step(const BranchEntry& entry, const Step& s);
+  bool run_effects(const BranchEntry& entry);
+  bool run_written(const BranchEntry& entry, const TensorView& view, std::uint32_t symbol);
+  bool run_devices(const BranchEntry& entry);
   /// Steps and refinements of construction.
   bool run_prefix(const Prefix& prefix);
 
  private:
+  void enter(const BranchEntry& entry);
   // Steps
   bool step(const Step& step, const Branch& branch);
   bool apply(const Step& step, const TensorTerm& term);
@@ -32,10 +39,16 @@ class Walker {
   bool bind_splice(const Step& step, const TensorTerm& term);
   bool check_dim(const Step& step, const TensorTerm& term);
   bool check_splice(const Step& step, const TensorTerm& term);
+  bool list_step(const Step& step, const TensorTerm& term);
+  bool list_element(const Step& step, const TensorTerm& term, std::uint32_t k);
+  bool list_lengths(const Step& step, const TensorTerm& term);
   // After inference
   bool refinement(const RefinementTerm& term);
   bool combos();
   bool output(std::uint32_t index, const TensorTerm& term);
+  bool output_list(const TensorTerm& term, OutputSpec& spec);
+  bool infer_shape(const TensorTerm& term, OutputSpec& spec);
+  bool view_step(const Step& step, const TensorTerm& term, const TensorView& view, bool first);
   bool out_matches(std::uint32_t index, const OutputSpec& spec);
   bool devices(const Branch& branch);
   bool effects(const Branch& branch);
@@ -73,9 +86,11 @@ class Walker {
   const Instance& instance_;
   const CallArgs& args_;
   Frame& frame_;
+  State& state_;
   Error* error_;
   std::string text_;  ///< of evaluation errors
   Env env_;
+  std::array<Cell, 1> formals_;  ///< the index into a list
   const std::vector<Step>* steps_ = nullptr;
   const std::vector<Step>* prefix_steps_ = nullptr;
   const Branch* branch_ = nullptr;

@@ -48,39 +48,48 @@ bool Walker::wrong_rank(const TensorTerm& term) {
 }
 
 bool Walker::tensor_step(const Step& step, const TensorTerm& term) {
-  const TensorView* view = view_of(term.symbol);
+  const Symbol& symbol = data_.symbols[term.symbol];
+  if (symbol.kind != SymbolKind::kInput) return view_step(step, term, *view_of(term.symbol), true);
+  const TensorArg& arg = args_.inputs[symbol.ordinal];
+  for (std::uint32_t i = 0; i < arg.count; ++i) {
+    if (!view_step(step, term, *arg.items[i], i == 0)) return false;
+  }
+  return true;
+}
+
+bool Walker::view_step(const Step& step, const TensorTerm& term, const TensorView& view, bool first) {
   const TensorDecl& decl = tensor_decl(data_, term.symbol);
   const bool construction = data_.symbols[term.symbol].kind == SymbolKind::kConstruction;
-  if (decl.contiguous && !view->is_dense()) {
+  if (decl.contiguous && !view.is_dense()) {
     if (error_ == nullptr) return false;
     return mismatch(fmt::format("{} is not contiguous (shape {}, strides {}), but is declared contiguous: true", decl.name,
-                                view->shape.to_string(), view->strides.to_string()),
+                                view.shape.to_string(), view.strides.to_string()),
                     term.symbol);
   }
-  if (step.binds_dtype) {
+  if (step.binds_dtype && first) {
     const Symbol& index = data_.symbols[step.target];
-    if (!index.dtypes.contains(view->dtype)) {
+    if (!index.dtypes.contains(view.dtype)) {
       if (error_ == nullptr) return false;
-      return mismatch(fmt::format("{} is {}, but {} is one of {}", decl.name, name_of(view->dtype), index.name,
+      return mismatch(fmt::format("{} is {}, but {} is one of {}", decl.name, name_of(view.dtype), index.name,
                                   set_text(index.dtypes)),
                       term.symbol);
     }
-    frame_.cells[step.target] = Cell::dtype_of(view->dtype);
+    state_.cells[step.target] = Cell::dtype_of(view.dtype);
     return true;
   }
   if (construction) return true;  // cast to what the signature says
   Cell expected;
   if (!value(term.dtype, expected)) return no_value("dtype", term.symbol);
-  if (equal(expected, Cell::dtype_of(view->dtype))) return true;
+  if (equal(expected, Cell::dtype_of(view.dtype))) return true;
   if (error_ == nullptr) return false;
   const Pool& pool = branch_->pool;
-  std::string text = fmt::format("{} is {}, expected {}", decl.name, name_of(view->dtype),
+  std::string text = fmt::format("{} is {}, expected {}", decl.name, name_of(view.dtype),
                                  expected.tag == Tag::kDType ? name_of(expected.dtype()) : expected.str());
   if (pool.at(term.dtype).op != Op::kString) text += fmt::format(" ({})", print(pool, term.dtype, data_.symbol_names));
   for (const Step& other : *steps_) {
     if (other.binds_dtype && pool.at(term.dtype).op == Op::kSymbol &&
         pool.at(term.dtype).value == static_cast<std::int64_t>(other.target)) {
-      text = fmt::format("{} is {}, but {} is {}: both are declared {}", decl.name, name_of(view->dtype), name(other.tensor),
+      text = fmt::format("{} is {}, but {} is {}: both are declared {}", decl.name, name_of(view.dtype), name(other.tensor),
                          name_of(expected.dtype()), name(other.target));
     }
   }
@@ -166,6 +175,7 @@ bool Walker::effects(const Branch& branch) {
     const OutputSpec& spec = frame_.outputs[i];
     if (!spec.present) continue;
     any = true;
+    if (data_.decl.outputs[i].list) continue;
     all_empty = all_empty && element_count(spec.shape).value_or(1) == 0;
     if (spec.alias_input >= 0) {
       const TensorView& input = *args_.inputs[static_cast<std::size_t>(spec.alias_input)].single();
@@ -181,6 +191,7 @@ bool Walker::effects(const Branch& branch) {
     if (!out_matches(i, spec)) return false;
     if (!args_.meta && !written_tensor(*args_.out, data_.first_output + i, branch)) return false;
   }
+  for (const OutputSpec& spec : frame_.list_outputs) all_empty = all_empty && element_count(spec.shape).value_or(1) == 0;
   frame_.nothing_to_do = any && all_empty;
   return true;
 }
@@ -217,8 +228,8 @@ std::string Walker::values_of(Expr e) {
   collect_symbols(pool, e, names, false);
   std::string text;
   for (const std::uint32_t n : names) {
-    if (frame_.cells[n].tag == Tag::kUnset) continue;
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", data_.symbol_names[n], print(frame_.cells[n]));
+    if (state_.cells[n].tag == Tag::kUnset) continue;
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", data_.symbol_names[n], print(state_.cells[n]));
   }
   return text;
 }

@@ -391,7 +391,7 @@ void Compiler::declare_tensors() {
       tensor.dtype = expression(source.dtype, Grammar::kExpression, scope);
       scope.dtype_names = false;
       scope.field = field + ".shape";
-      tensor.shape = expression(source.shape, Grammar::kShape, scope);
+      tensor.shape = expression(source.shape, Grammar::kShape, list_scope(decls[i], scope));
       scope.field = field + (std::string_view(section) == "outputs" ? ".nullable" : ".optional");
       tensor.optional = expression(source.optional, Grammar::kExpression, scope);
       scope.field = field + ".mutated";
@@ -413,7 +413,14 @@ void Compiler::declare_tensors() {
   }
 }
 
-void Compiler::check_tensor_kinds(const signature::TensorData& tensor, const TensorDecl&, const TensorEntry& source, const std::string& field) {
+ExprScope Compiler::list_scope(const TensorDecl& decl, ExprScope scope) {
+  if (!decl.list) return scope;
+  scope.formals = {"i"};
+  scope.formal_kinds = {Kind::dimension()};
+  return scope;
+}
+
+void Compiler::check_tensor_kinds(const signature::TensorData& tensor, const TensorDecl& decl, const TensorEntry& source, const std::string& field) {
   ExprScope scope;
   const auto expect = [&](const signature::TextExpr& e, const Text& text, const char* key, const Kind& kind, const char* what) {
     if (!e.given()) return;
@@ -425,7 +432,7 @@ void Compiler::check_tensor_kinds(const signature::TensorData& tensor, const Ten
   expect(tensor.list_count, source.list_count, ".list", Kind::integer(), "the number of elements");
   if (tensor.shape.given()) {
     scope.field = field + ".shape";
-    checker(source.shape, scope).check(tensor.shape.root);
+    checker(source.shape, list_scope(decl, scope)).check(tensor.shape.root);
   }
   if (!tensor.dtype.given()) return;
   scope.field = field + ".dtype";

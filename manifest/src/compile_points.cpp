@@ -241,6 +241,7 @@ void Compiler::check_branch_kinds(const signature::Branch& branch) {
       const auto& data = signature::tensor_data(data_, term.symbol);
       where = data.shape.where;
       field = "signature." + data_.symbols[term.symbol].name + ".shape";
+      checker.set_formals(list_scope(signature::tensor_decl(data_, term.symbol), {}).formal_kinds);
       for (const signature::Element& e : term.elements) {
         if (e.splice) {
           checker.expect(e.expr, Kind::sequence(Kind::integer()), "a splice");

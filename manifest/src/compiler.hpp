@@ -52,6 +52,8 @@ class Compiler {
   void check_kinds();
   void check_tensor_kinds(const signature::TensorData& tensor, const TensorDecl& decl, const TensorEntry& source,
                           const std::string& field);
+  /// The shape of a list is written for its element i.
+  static ExprScope list_scope(const TensorDecl& decl, ExprScope scope);
   void check_patterns(const FamilyDecl& decl, std::size_t place, const Kind& kind, const std::string& field);
   void check_family_cycles();
   void let_kinds();

@@ -36,7 +36,8 @@ struct TensorTerm {
   std::uint32_t symbol = 0;
   bool passed = false;  ///< present (of an output: returned); of an unknown presence: false
   Expr dtype = kNoExpr;
-  std::vector<Element> elements;
+  std::vector<Element> elements;  ///< of a list: over its index as formal 0
+  Expr list_count = kNoExpr;      ///< of an output list
 };
 
 /// What one step of a specialised plan does.
@@ -49,6 +50,7 @@ enum class StepKind : std::uint8_t {
   kBindSplice,  ///< target := the matching axes
   kCheckDim,
   kCheckSplice,
+  kList,        ///< every element of a list: binds `targets`, checks the rest
 };
 struct Step {
   StepKind kind = StepKind::kTensor;
@@ -58,6 +60,7 @@ struct Step {
   Expr expr = kNoExpr;        ///< of a let
   bool from_back = false;     ///< the element's place is counted from the last axis
   bool binds_dtype = false;   ///< kTensor: the tensor's dtype solves the index (target)
+  std::vector<std::uint32_t> targets = {};  ///< of kList: Seq[Shape], Seq[Dim] and Dim indices
 };
 
 /// A refinement that is still to be checked, folded for the branch.

@@ -1,0 +1,103 @@
+// Programs: a branch's checks as a flat list of small instructions over dense cells.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tenon/core/plan.hpp"
+#include "tenon/core/signature/cell.hpp"
+#include "tenon/core/signature/specialise.hpp"
+
+namespace tenon::signature {
+
+enum class Code : std::uint8_t {
+  // Tensors: a is the input. The tensor stays current for what follows. axis: rank is exact; c: rank, exact or least.
+  kTensorBind,   ///< b := dtype; imm: the dtypes allowed
+  kTensorSame,   ///< dtype equals cell b
+  kTensorConst,  ///< dtype equals imm
+  kReload,       ///< makes input a current again, unchecked
+  kContiguous,   ///< the current tensor is dense
+  // Axes of the current tensor; `axis` counts from the front, or with the suffix Back from the last axis (1 is the last).
+  kBindFront,        ///< a := size
+  kBindBack,
+  kCheckFront,       ///< size equals cell a
+  kCheckBack,
+  kCheckFrontImm,    ///< size equals imm
+  kCheckBackImm,
+  kBindScaledFront,  ///< a := (size - imm) / b
+  kBindScaledBack,
+  kRank,             ///< rank equals c + the length of cell a
+  kBindSplice,       ///< a := the axes but `axis` in front and b - axis behind
+  kBindPrefix,       ///< a := the axes before those of cell b, which end the shape
+  kCheckWhole,       ///< the shape is cell a
+  kCheckSplice,      ///< the axes from `axis` on are cell a
+  // Ints: a := ...
+  kAdd,
+  kSub,
+  kMul,
+  kFloorDiv,
+  kMod,
+  kAddImm,
+  kMulImm,
+  kFloorDivImm,  ///< imm > 0
+  kModImm,       ///< imm > 0
+  kLength,       ///< a := length of cell b
+  kItem,         ///< a := item c of cell b
+  kEvaluate,     ///< a := the expression imm
+  kMove,         ///< a := cell b
+  // Jumps: to instruction c where the comparison `axis` holds; kFail ends the check.
+  kJumpCompare,     ///< a ? b
+  kJumpCompareImm,  ///< a ? imm
+  kJumpDivides,     ///< a % b == 0, or != 0 where axis is 1; b > 0 or the check fails
+  kJumpDividesImm,  ///< a % imm
+  kJumpIn,          ///< bit of dtype cell a in imm; axis 1: the bit is clear
+  kJumpInCell,      ///< the same with the mask in cell b
+  kJumpEvaluate,    ///< the Bool expression imm is axis
+  kJump,
+  // Whatever has no instruction of its own.
+  kStep,        ///< step imm of the branch, walked
+  // Outputs: a is the output
+  kOutBegin,     ///< b: dtype cell
+  kOutBeginImm,  ///< imm: dtype
+  kOutDim,       ///< appends cell b
+  kOutImm,       ///< appends imm
+  kOutSplice,    ///< appends the items of cell b
+  kOutBroadcast, ///< appends broadcast(cell b, cell c)
+  kOutEvaluate,  ///< appends the sequence (axis 1) or int expression imm
+  kOutEnd,
+  kDone,
+};
+inline constexpr std::uint16_t kFail = 0xffff;
+
+struct Instruction {
+  Code code = Code::kDone;
+  std::uint8_t axis = 0;
+  std::uint16_t a = 0;
+  std::uint16_t b = 0;
+  std::uint16_t c = 0;
+  std::int64_t imm = 0;
+};
+static_assert(sizeof(Instruction) == 16);
+
+/// Evaluated once for an instance on this branch.
+struct Hoist {
+  std::uint16_t cell = 0;
+  Expr expr = kNoExpr;
+  bool is_int = true;               ///< an int, or a sequence of ints
+  std::uint32_t dtype_symbol = 0;   ///< of a mask: the expression holds for the dtypes in the mask
+  bool is_mask = false;
+};
+
+struct Program {
+  bool compiled = false;  ///< false: the branch is walked
+  std::vector<Instruction> code;
+  std::vector<Hoist> hoists;
+  std::uint32_t cell_count = 0;
+  std::int32_t first_device_input = -1;  ///< whose device is the call's
+  bool written_inputs = false;
+};
+
+/// Compiles a branch. What it cannot express falls back to walking a step, or the whole branch.
+[[nodiscard]] Program make_program(const PlanData& data, const Prefix& prefix, Branch& branch);
+
+}  // namespace tenon::signature
