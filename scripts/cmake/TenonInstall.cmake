@@ -66,7 +66,9 @@ foreach(target tenon_cli tenon_conform tenon_bench tenon_plugin_lint)
 endforeach()
 
 tenon_collect_modules("${CMAKE_SOURCE_DIR}/plugins" plugins)
+add_custom_target(tenon_plugins) # all plugins of this build
 if(plugins)
+  add_dependencies(tenon_plugins ${plugins})
   install(TARGETS ${plugins} LIBRARY DESTINATION "${TENON_PLUGIN_INSTALL_DIR}")
 endif()
 
