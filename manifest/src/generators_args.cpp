@@ -84,44 +84,42 @@ Result<void> Args::check() const {
 Result<MoeLayout> Args::layout(std::size_t i) const {
   const auto& adt = std::get<AdtValue>(args_[i]);
   MoeLayout layout;
-  const auto read_int =
-      [&](std::string_view name, std::int64_t least, std::int64_t& into) -> Result<void> {
-    const Value* value = field_of(adt, name);
-    const auto* number = value != nullptr ? value->get_if<std::int64_t>() : nullptr;
-    if (number == nullptr || *number < least) {
-      return reject("layout." + std::string(name) + " is " +
-                    (value != nullptr ? value->to_string() : "absent") +
-                    ", expected an int of at least " + std::to_string(least));
-    }
-    into = *number;
-    return {};
-  };
-  const auto read_word = [&](std::string_view name,
-                             std::string_view yes,
-                             std::string_view no,
-                             bool& into) -> Result<void> {
-    const Value* value = field_of(adt, name);
-    const auto* text = value != nullptr ? value->get_if<std::string>() : nullptr;
-    if (text == nullptr || (*text != yes && *text != no)) {
-      return reject("layout." + std::string(name) + " is " +
-                    (value != nullptr ? value->to_string() : "absent") + ", expected '" +
-                    std::string(yes) + "' or '" + std::string(no) + "'");
-    }
-    into = *text == yes;
-    return {};
-  };
   if (adt.constructor == "masked") {
     layout.is_masked = true;
-    TENON_TRY(read_int("max_m", 0, layout.max_m));
+    TENON_TRY_ASSIGN(layout.max_m, layout_int(adt, "max_m", 0));
     return layout;
   }
   if (adt.constructor != "contiguous") {
     return reject("the layout is '" + adt.constructor + "', expected 'masked' or 'contiguous'");
   }
-  TENON_TRY(read_word("packing", "aligned", "tight", layout.is_aligned));
-  TENON_TRY(read_word("metadata_kind", "per_row", "physical_psum", layout.is_per_row));
-  TENON_TRY(read_int("alignment", 1, layout.alignment));
+  TENON_TRY_ASSIGN(layout.is_aligned, layout_word(adt, "packing", "aligned", "tight"));
+  TENON_TRY_ASSIGN(layout.is_per_row,
+                   layout_word(adt, "metadata_kind", "per_row", "physical_psum"));
+  TENON_TRY_ASSIGN(layout.alignment, layout_int(adt, "alignment", 1));
   return layout;
+}
+
+Result<std::int64_t> Args::layout_int(const AdtValue& layout,
+                                      std::string_view field,
+                                      std::int64_t least) const {
+  const Value* value = field_of(layout, field);
+  const auto* number = value != nullptr ? value->get_if<std::int64_t>() : nullptr;
+  if (number != nullptr && *number >= least) return *number;
+  return reject("layout." + std::string(field) + " is " +
+                (value != nullptr ? value->to_string() : "absent") +
+                ", expected an int of at least " + std::to_string(least));
+}
+
+Result<bool> Args::layout_word(const AdtValue& layout,
+                               std::string_view field,
+                               std::string_view yes,
+                               std::string_view no) const {
+  const Value* value = field_of(layout, field);
+  const auto* text = value != nullptr ? value->get_if<std::string>() : nullptr;
+  if (text != nullptr && (*text == yes || *text == no)) return *text == yes;
+  return reject("layout." + std::string(field) + " is " +
+                (value != nullptr ? value->to_string() : "absent") + ", expected '" +
+                std::string(yes) + "' or '" + std::string(no) + "'");
 }
 
 Result<void> Args::at_least(std::size_t i, std::int64_t least) const {

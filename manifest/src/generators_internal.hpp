@@ -64,6 +64,16 @@ class Args {
   [[nodiscard]] Result<std::int64_t> total(std::size_t i) const;
 
  private:
+  /// Fields of a layout.
+  [[nodiscard]] Result<std::int64_t> layout_int(const AdtValue& layout,
+                                                std::string_view field,
+                                                std::int64_t least) const;
+  /// True where it is the first word.
+  [[nodiscard]] Result<bool> layout_word(const AdtValue& layout,
+                                         std::string_view field,
+                                         std::string_view yes,
+                                         std::string_view no) const;
+
   std::string_view callee_;
   std::span<const FormalArg> formals_;
   std::span<const CallArg> args_;
