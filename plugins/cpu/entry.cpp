@@ -14,6 +14,7 @@ KernelRows gelu_vector_kernels();
 KernelRows layer_norm_kernels();
 KernelRows layer_norm_rows_kernels();
 KernelRows matmul_kernels();
+KernelRows matmul_tiles_kernels();
 KernelRows mul_kernels();
 KernelRows rms_norm_kernels();
 KernelRows rms_norm_rows_kernels();
@@ -36,6 +37,7 @@ TENON_PLUGIN(tenon::plugin("cpu", "0.1.0")
                  .rows(tenon::cpu::layer_norm_kernels)
                  .rows(tenon::cpu::layer_norm_rows_kernels)
                  .rows(tenon::cpu::matmul_kernels)
+                 .rows(tenon::cpu::matmul_tiles_kernels)
                  .rows(tenon::cpu::mul_kernels)
                  .rows(tenon::cpu::rms_norm_kernels)
                  .rows(tenon::cpu::rms_norm_rows_kernels)

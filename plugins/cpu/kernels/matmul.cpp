@@ -62,25 +62,6 @@ struct MatMulReference : ReferenceKernel<contracts::matmul_fwd::Call> {
     });
     if (!known) unknown_dtype(output.dtype);
   }
-
- private:
-  static void require_matrices(const View& a, const View& b, const View& output) {
-    if (output.rank < 2) throw Failure(TENON_INVALID_ARGUMENT, "output has fewer than two axes");
-    const std::size_t batch_rank = output.rank - 2;
-    if (a.rank != output.rank || b.rank != output.rank) {
-      throw Failure(TENON_INVALID_ARGUMENT, "a, b and output differ in rank");
-    }
-    for (std::size_t axis = 0; axis < batch_rank; ++axis) {
-      if (a.shape[axis] != output.shape[axis] || b.shape[axis] != output.shape[axis]) {
-        throw Failure(TENON_INVALID_ARGUMENT, "a, b and output differ in their batch axes");
-      }
-    }
-    if (a.shape[batch_rank] != output.shape[batch_rank] ||
-        b.shape[batch_rank + 1] != output.shape[batch_rank + 1] ||
-        a.shape[batch_rank + 1] != b.shape[batch_rank]) {
-      throw Failure(TENON_INVALID_ARGUMENT, "a, b and output are not [m, k], [k, n] and [m, n]");
-    }
-  }
 };
 
 }  // namespace

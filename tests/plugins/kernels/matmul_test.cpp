@@ -99,6 +99,35 @@ TEST_SUITE("plugins/cpu/matmul") {
     CHECK(output.surroundings_are_whole());
   }
 
+  TEST_CASE_TEMPLATE(
+      "the tiled form is right at sizes around its tiles and blocks", T, Half, BHalf, float) {
+    for (const MatMulCase& c : std::vector<MatMulCase>{{{}, 3, 9, 15},
+                                                       {{}, 4, 8, 16},
+                                                       {{}, 5, 3, 17},
+                                                       {{2}, 63, 2, 33},
+                                                       {{}, 65, 5, 31},
+                                                       {{}, 130, 1, 1}}) {
+      Random random(53);
+      Strided<T> a(shape_of(c, c.m, c.k), Arrangement::kDense);
+      Strided<T> b(shape_of(c, c.k, c.n), Arrangement::kOffset);
+      Strided<T> ours(shape_of(c, c.m, c.n), Arrangement::kStepped, Strided<T>::kOutputPoison);
+      Strided<T> reference(shape_of(c, c.m, c.n), Arrangement::kDense);
+      a.fill([&] { return random.value<T>(); });
+      b.fill([&] { return random.value<T>(); });
+      const auto fields = matmul_fields(c, dtype_of<T>());
+      REQUIRE(
+          launch(row_of("MatMulFwdOp", "tiles"), fields, {a.tensor(), b.tensor(), ours.tensor()})
+              .status == TENON_OK);
+      REQUIRE(launch(row_of("MatMulFwdOp"), fields, {a.tensor(), b.tensor(), reference.tensor()})
+                  .status == TENON_OK);
+      std::int64_t wrong = 0;
+      for (const Dims& at : indices_of(ours.shape()))
+        count_wrong(wrong, 1, ours.at(at), reference.at(at));
+      CHECK(wrong == 0);
+      CHECK(ours.surroundings_are_whole());
+    }
+  }
+
   TEST_CASE("matmul broadcasts one matrix over a batch by a stride of zero") {
     const MatMulCase c{{3}, 2, 2, 2};
     Strided<float> a({3, 2, 2}, Arrangement::kDense);

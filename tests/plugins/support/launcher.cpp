@@ -3,6 +3,7 @@
 #include "support/launcher.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -201,8 +202,18 @@ Outcome launch(const tenon_kernel_type& row,
   request.arg_first = arg_first.data();
   request.n_args = arguments.size();
   request.flags = flags;
+  // Exactly as much as was asked for, aligned as the host aligns it, so that a sanitizer sees an
+  // excess.
+  std::uint64_t workspace_bytes = 0;
+  if (kernel.workspace != nullptr)
+    REQUIRE(kernel.workspace(kernel.state, &call, &workspace_bytes) == TENON_OK);
+  void* workspace = nullptr;
+  if (workspace_bytes > 0) REQUIRE(posix_memalign(&workspace, 256, workspace_bytes) == 0);
+  request.workspace = workspace;
+  request.workspace_bytes = workspace_bytes;
   status = kernel.launch(kernel.state, &request, &reason);
   kernel.destroy(kernel.state);
+  std::free(workspace);
   return {status, reason.text};
 }
 
