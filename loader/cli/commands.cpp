@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "call_args.hpp"
 #include "external.hpp"
 #include "run_commands.hpp"
 #include "tenon/core/nearest.hpp"
@@ -13,11 +14,66 @@
 namespace tenon::cli {
 namespace {
 
+constexpr OptionSpec kInPlace{
+    "inplace", "", "write the result into the first input, where the op has that form"};
+constexpr std::array<OptionSpec, 2> kPluginsOptions{{
+    {"search", "", "print every place that was looked in, and the setting that named it"},
+    {"devices", "", "ask every plugin for its devices, which starts drivers"},
+}};
+constexpr std::array<OptionSpec, 4> kExplainOptions{{
+    kCallOptions[0],
+    kCallOptions[1],
+    kCallOptions[2],
+    {"assume",
+     "FILE",
+     "take devices from a file as 'tenon devices --json' prints it; --device names one of them"},
+}};
+constexpr std::array<OptionSpec, 4> kInferOptions{{
+    kCallOptions[0],
+    kCallOptions[1],
+    kCallOptions[2],
+    kInPlace,
+}};
+constexpr std::array<OptionSpec, 7> kRunOptions{{
+    kCallOptions[0],
+    kCallOptions[1],
+    kCallOptions[2],
+    {"out",
+     "[NAME=]FILE",
+     "write an output to a .npy file; NAME may be left out where there is one",
+     true},
+    kInPlace,
+    {"check",
+     "",
+     "compare with the reference kernel in float64, under the bound of the op's error model"},
+    {"time", "", "repeat the call and print median, p10 and p90"},
+}};
 constexpr std::array<OptionSpec, 1> kSchemaOptions{{
     {"lint", "", "also report what the grammar allows and nobody should write"},
 }};
 
+constexpr std::string_view kCallHelp =
+    "A tensor is FILE.npy, FILE.npy:DTYPE where the file's integers carry the bits of a dtype that "
+    "NumPy lacks, or "
+    "SHAPE:DTYPE[^PERM][+OFFSET][/STEP][~FILL][@SEED]. SHAPE is 2048x4096; 8e is an expanded size, "
+    "'scalar' rank 0. PERM "
+    "lists the axes from outermost to innermost in memory: 2048x4096:bf16^1,0 is the transpose of "
+    "a dense 4096x2048. +3 "
+    "starts 3 elements in, /2 takes every other element of the last axis, /-1 walks it backwards. "
+    "FILL is normal, uniform, "
+    "arange, zeros or const=V. Naming the op's buffered output passes it as 'out'.";
+
 constexpr std::array kCommands{
+    CommandSpec{
+        .name = "plugins",
+        .operands = "[list]",
+        .summary = "plugins that were found, and what became of each",
+        .description = "States are active, rejected, quarantined, disabled and shadowed.",
+        .examples =
+            "tenon plugins\ntenon plugins --search\ntenon plugins --plugin-path ./build --json",
+        .options = kPluginsOptions,
+        .reads_manifests = true,
+        .run = run_plugins},
     CommandSpec{
         .name = "plugins inspect",
         .operands = "FILE",
@@ -30,6 +86,81 @@ constexpr std::array kCommands{
         .max_operands = 1,
         .takes_common = false,
         .run = run_plugins_inspect},
+    CommandSpec{.name = "devices",
+                .summary = "devices of every plugin",
+                .description = "Starts drivers. A kind without a device is named with its plugin's "
+                               "reason. The JSON can be "
+                               "given to 'tenon explain --assume' on another machine.",
+                .examples = "tenon devices\ntenon devices --json > devices.json",
+                .run = run_devices},
+    CommandSpec{.name = "targets",
+                .summary = "targets, which devices each claims, and the ops it serves",
+                .description = "Table targets choose among the kernels of all plugins; builder "
+                               "targets serve whole ops. What "
+                               "no builder target claims is served by 'builtin'.",
+                .examples = "tenon targets\ntenon targets --json",
+                .reads_manifests = true,
+                .run = run_targets},
+    CommandSpec{.name = "ops",
+                .operands = "[list]",
+                .summary = "ops: contract, kernels by device kind, backward",
+                .description = "",
+                .examples = "tenon ops\ntenon ops --json --manifest my_ops/",
+                .reads_manifests = true,
+                .run = run_ops},
+    CommandSpec{.name = "ops show",
+                .operands = "OP",
+                .summary = "everything about one op",
+                .description = "Schemas, arguments and effects, inference, interfaces with the "
+                               "kernel types installed for "
+                               "them and the pairs between which nothing decides, backward.",
+                .examples = "tenon ops show RMSNormFwdOp\ntenon ops show AddFwdOp --json",
+                .min_operands = 1,
+                .max_operands = 1,
+                .reads_manifests = true,
+                .run = run_ops_show},
+    CommandSpec{.name = "explain",
+                .operands = "OP [NAME=TENSOR...]",
+                .summary = "which kernel a call would get, and why each other one would not",
+                .description = kCallHelp,
+                .examples =
+                    "tenon explain RMSNormFwdOp x=2048x4096:bf16 weight=4096:bf16 --set "
+                    "'normalized_shape=[4096]'\n"
+                    "tenon explain AddFwdOp self=64x64:f16^1,0 other=64x64:f16 --set-config "
+                    "selection.copies=never\n"
+                    "tenon explain SumFwdOp x=8x8:f32 --assume devices.json --device acme:1",
+                .options = kExplainOptions,
+                .min_operands = 1,
+                .max_operands = kAnyNumber,
+                .reads_manifests = true,
+                .run = run_explain},
+    CommandSpec{
+        .name = "run",
+        .operands = "OP [NAME=TENSOR...]",
+        .summary = "run an op on real data",
+        .description = kCallHelp,
+        .examples =
+            "tenon run RMSNormFwdOp x=in.npy --set 'normalized_shape=[512]' --set eps=1e-6 --out "
+            "y.npy\n"
+            "tenon run AddFwdOp self=2048x4096:bf16 other=4096:bf16 --check --time\n"
+            "tenon run AddFwdOp self=8x8:f32~arange other=8x8:f32~const=1 --inplace --out y.npy",
+        .options = kRunOptions,
+        .min_operands = 1,
+        .max_operands = kAnyNumber,
+        .reads_manifests = true,
+        .run = run_run},
+    CommandSpec{.name = "infer",
+                .operands = "OP [NAME=TENSOR...]",
+                .summary = "check a call and infer its outputs; runs and selects nothing",
+                .description = kCallHelp,
+                .examples =
+                    "tenon infer RMSNormFwdOp x=2048x4096:bf16 --set 'normalized_shape=[4096]'\n"
+                    "tenon infer AddFwdOp self=8x1x4:f32 other=5x4:f32 --json",
+                .options = kInferOptions,
+                .min_operands = 1,
+                .max_operands = kAnyNumber,
+                .reads_manifests = true,
+                .run = run_infer},
     CommandSpec{.name = "manifest check",
                 .operands = "PATH...",
                 .summary = "check the entries of files and folders",
@@ -101,6 +232,16 @@ constexpr std::array kCommands{
         .max_operands = 1,
         .takes_common = false,
         .run = run_schema},
+    CommandSpec{.name = "config show",
+                .summary = "the effective configuration, and where each value came from",
+                .description = "",
+                .examples = "tenon config show\ntenon config show --set-config target=cpu --json",
+                .run = run_config_show},
+    CommandSpec{.name = "config path",
+                .summary = "the configuration file in use, and where files were looked for",
+                .description = "",
+                .examples = "tenon config path\ntenon config path --json",
+                .run = run_config_path},
 };
 
 bool is_word(std::string_view text) { return !text.empty() && text.front() != '-'; }

@@ -1,0 +1,37 @@
+// tenon devices: every device of every plugin.
+#include <utility>
+
+#include "run_commands.hpp"
+#include "session.hpp"
+#include "view_devices.hpp"
+
+namespace tenon::cli {
+
+Result<int> run_devices(const Arguments& arguments, Console& console) {
+  auto session = Session::open(arguments, console);
+  if (!session) return fail(std::move(session).error());
+  DeviceTable& table = session->engine().devices();
+  std::vector<DeviceRow> rows;
+  std::vector<AbsentKind> absent;
+  for (const DeviceKindEntry* kind : table.kinds()) {
+    const auto devices = table.devices(kind->kind);
+    if (!devices || devices->empty()) {
+      const std::string reason =
+          devices ? table.no_devices_reason(kind->kind) : devices.error().message();
+      absent.push_back({std::string(kind->kind.name()), kind->plugin, reason});
+      continue;
+    }
+    for (const DeviceEntry& entry : *devices) {
+      rows.push_back({entry.device,
+                      kind->plugin,
+                      entry.facts,
+                      table.same_card_as(entry),
+                      entry.failure ? entry.failure->message() : std::string()});
+    }
+  }
+  console.out(arguments.json() ? devices_json(rows, absent)
+                               : devices_text(rows, absent, console.out_style()));
+  return kExitOk;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,209 @@
+// tenon run: runs an op on real data and says what ran, why, and what came out.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "run_call.hpp"
+#include "run_commands.hpp"
+#include "tenon/loader/npy.hpp"
+#include "text.hpp"
+#include "view_ops.hpp"
+#include "view_run.hpp"
+
+namespace tenon::cli {
+namespace {
+
+/// Why a kernel was chosen, in a sentence: whom it outranks, and how many others do not take the
+/// call.
+std::string why_text(const Explanation& explanation, const KernelUse& kernel) {
+  for (const StepReport& step : explanation.steps) {
+    if (step.interface != kernel.interface || step.winner != kernel.kernel) continue;
+    std::vector<std::string> outranked;
+    std::vector<std::string> references;
+    std::vector<std::string> copies;
+    std::size_t refused = 0;
+    for (const CandidateReport& candidate : step.candidates) {
+      if (candidate.round == step.round && candidate.verdict == Verdict::kChosen)
+        copies = candidate.copies;
+      if (candidate.verdict == Verdict::kOutranked && candidate.round > step.round) {
+        references.push_back(fmt::format("{}:{}", candidate.plugin, candidate.key));
+      }
+      const bool taken = candidate.verdict == Verdict::kOutranked && candidate.round == step.round;
+      if (taken) outranked.push_back(fmt::format("{}:{}", candidate.plugin, candidate.key));
+      const bool not_taken =
+          candidate.verdict == Verdict::kRefused || candidate.verdict == Verdict::kUnavailable;
+      if (not_taken && candidate.round == step.round) ++refused;
+    }
+    std::vector<std::string> parts;
+    if (!copies.empty()) parts.push_back("takes the call on dense copies of " + joined(copies));
+    if (step.round == 3) parts.emplace_back("a reference kernel: no other one takes the call");
+    if (!outranked.empty()) parts.push_back("preferred over " + joined(outranked));
+    if (refused > 0)
+      parts.push_back(counted(refused, "other kernel") +
+                      (refused == 1 ? " does not take it" : " do not take it"));
+    if (parts.empty()) {
+      parts.push_back(references.empty() ? std::string("the only kernel for this call")
+                                         : "takes the call as it is; the reference " +
+                                               joined(references) + " is asked last");
+    }
+    return joined(parts, "; ");
+  }
+  return {};
+}
+
+std::vector<RunInput> describe_inputs(const PreparedCall& call, const NamedTensors& tensors) {
+  std::vector<RunInput> inputs;
+  const auto add = [&](const TensorSource& source, const TensorView& view) {
+    const std::string origin = source.is_file() ? source.file : source.fill.to_string();
+    const std::string layout =
+        view.is_dense() ? "" : fmt::format("strides {}; ", view.strides.to_string());
+    inputs.push_back({source.name, view.spec().to_string(), layout + origin});
+  };
+  for (std::size_t i = 0; i < tensors.inputs.size(); ++i)
+    add(*call.tensors.inputs[i], tensors.inputs[i].tensor.view());
+  if (call.tensors.out != nullptr && tensors.out) add(*call.tensors.out, tensors.out->view());
+  return inputs;
+}
+
+std::string alias_of(const PreparedCall& call, std::size_t output, const SignatureCall& record) {
+  const std::string& alias = call.decl().outputs[output].alias;
+  if (call.out_is_first_input && call.decl().outputs[output].buffer_out)
+    return call.decl().inputs.front().name;
+  const bool written =
+      std::find(record.written_inputs.begin(), record.written_inputs.end(), alias) !=
+      record.written_inputs.end();
+  return written ? alias : std::string();
+}
+
+/// The results in host memory, of an op's outputs in their order.
+Result<std::vector<Tensor>> to_host(DeviceTable& devices, const std::vector<Tensor>& results) {
+  std::vector<Tensor> host;
+  for (const Tensor& result : results) {
+    if (result.defined() && result.device() != Device{}) {
+      auto entry = devices.find(result.device());
+      if (!entry) return fail(std::move(entry).error());
+      TENON_TRY(devices.synchronize(**entry));
+    }
+    auto moved = moved_to(devices, result, Device{});
+    if (!moved) return fail(std::move(moved).error());
+    host.push_back(std::move(*moved));
+  }
+  return host;
+}
+
+Result<void> add_outputs(const PreparedCall& call,
+                         const std::vector<Tensor>& results,
+                         const std::map<std::string, std::string>& files,
+                         const SignatureCall& record,
+                         RunReport& report) {
+  const OpDecl& decl = call.decl();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    // Elements of a list output follow each other under its name.
+    const std::size_t output = std::min(i, decl.outputs.size() - 1);
+    const Tensor& result = results[i];
+    const auto file = files.find(decl.outputs[output].name);
+    if (!result.defined()) {
+      if (file == files.end()) continue;
+      return fail(ErrorCode::kUsageError,
+                  fmt::format("output '{}' is absent in this call: nothing to write", file->first));
+    }
+    RunOutput described{decl.outputs[output].name,
+                        result.dtype(),
+                        result.shape(),
+                        {},
+                        alias_of(call, output, record),
+                        stats_of(result.view())};
+    if (file != files.end()) {
+      TENON_TRY(save_npy(file->second, result.view()));
+      described.file = file->second;
+    }
+    report.outputs.push_back(std::move(described));
+  }
+  return {};
+}
+
+/// Everything that `tenon run` does after its arguments are read.
+Result<RunReport> run(const Session& session,
+                      const PreparedCall& call,
+                      const Arguments& arguments) {
+  const OpDecl& decl = call.decl();
+  auto files = parse_outs(decl, arguments.values("out"));
+  if (!files) return fail(std::move(files).error());
+  DeviceTable& devices = session.engine().devices();
+  TENON_TRY(require_device(session, call));
+  auto host = host_tensors(call);
+  if (!host) return fail(std::move(host).error());
+  auto specs = specs_of(call);
+  if (!specs) return fail(std::move(specs).error());
+  auto op = make_instance(session, call);
+  if (!op) return fail(std::move(op).error());
+
+  // On the cpu the call may write what the check reads later.
+  auto kept = arguments.has("check") && call.device == Device{} ? copied(*host)
+                                                                : Result<NamedTensors>(*host);
+  if (!kept) return fail(std::move(kept).error());
+  auto tensors = on_device(devices, call, *host);
+  if (!tensors) return fail(std::move(tensors).error());
+  CallOptions options;
+  options.device = call.device;
+  const std::optional<TensorView> out =
+      tensors->out ? std::optional(tensors->out->view()) : std::nullopt;
+  if (out) options.out = &*out;
+  auto results = op->call(tensors->inputs, options);
+  if (!results) return fail(std::move(results).error());
+  // The core does not own what was passed as `out`; this call does.
+  for (std::size_t i = 0; i < results->size() && i < decl.outputs.size(); ++i) {
+    if (tensors->out && decl.outputs[i].buffer_out) (*results)[i] = *tensors->out;
+  }
+  const auto record = op->last_call();
+  if (!record) return fail(ErrorCode::kInternal, "the call left no record");
+  auto host_results = to_host(devices, *results);
+  if (!host_results) return fail(std::move(host_results).error());
+
+  RunReport report;
+  report.op = short_name(decl);
+  report.device = record->device.to_string();
+  report.target = record->target;
+  report.copies = record->copies;
+  report.inputs = describe_inputs(call, *host);
+  const Explanation explanation = op->explain(specs->inputs, specs->out ? &*specs->out : nullptr);
+  for (const KernelUse& kernel : record->kernels) {
+    report.kernels.push_back(
+        {kernel.step, kernel.interface, kernel.kernel, why_text(explanation, kernel)});
+  }
+  if (record->cost) {
+    report.roofline = *record->cost;
+  } else {
+    report.no_roofline = record->cost.error().message();
+  }
+  TENON_TRY(add_outputs(call, *host_results, *files, *record, report));
+  if (arguments.has("check")) {
+    auto check = check_results(session, call, *kept, *host_results, *record);
+    if (!check) return fail(std::move(check).error());
+    report.check = std::move(*check);
+  }
+  if (arguments.has("time")) {
+    auto time = time_call(session, *op, call, *tensors, *results);
+    if (!time) return fail(std::move(time).error());
+    report.time = *time;
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<int> run_run(const Arguments& arguments, Console& console) {
+  auto session = Session::open(arguments, console);
+  if (!session) return fail(std::move(session).error());
+  auto call = prepare_call(*session, arguments);
+  if (!call) return fail(std::move(call).error());
+  auto report = run(*session, *call, arguments);
+  if (!report) return fail(std::move(report).error());
+  console.out(arguments.json() ? run_json(*report) : run_text(*report, console.out_style()));
+  if (!report->check || report->check->ok) return kExitOk;
+  console.err(fmt::format("the results of {} lie beyond the bound of its reference\n", report->op));
+  return kExitFailed;
+}
+
+}  // namespace tenon::cli

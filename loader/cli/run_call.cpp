@@ -1,0 +1,173 @@
+// Tensors of a call on the host and on its device, and repeated timed calls.
+#include "run_call.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tenon::cli {
+namespace {
+
+constexpr std::size_t kWarmUps = 3;
+constexpr std::size_t kFewestRuns = 10;
+constexpr std::size_t kMostRuns = 1000;
+constexpr std::chrono::milliseconds kTimeForRuns{500};
+
+using Clock = std::chrono::steady_clock;
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(last * share + 0.5)];
+}
+
+Result<Tensor> copy_of(const Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  const auto size_bytes = static_cast<std::int64_t>(tensor.storage()->size_bytes());
+  auto bytes = Tensor::host(DType::kUInt8, Dims{size_bytes});
+  if (!bytes) return fail(std::move(bytes).error());
+  std::memcpy(
+      bytes->storage()->memory(), tensor.storage()->memory(), static_cast<std::size_t>(size_bytes));
+  TensorView view = tensor.view();
+  view.byte_offset += static_cast<std::uint64_t>(
+      static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor.storage()->memory()));
+  view.data = bytes->storage()->memory();
+  return Tensor(bytes->storage(), view);
+}
+
+/// One call with everything named, or by position into `out` where the op allows that.
+class Repeater {
+ public:
+  Repeater(Op& op,
+           const PreparedCall& call,
+           const NamedTensors& tensors,
+           const std::vector<Tensor>& results)
+      : op_(op), tensors_(tensors) {
+    const OpDecl& decl = call.decl();
+    options_.device = call.device;
+    if (tensors.out) out_ = tensors.out->view();
+    const bool has_lists =
+        std::any_of(decl.inputs.begin(), decl.inputs.end(), [](const TensorDecl& input) {
+          return input.list.has_value();
+        });
+    by_position_ = decl.outputs.size() == 1 && decl.outputs.front().buffer_out && !has_lists &&
+                   results.size() == 1;
+    if (!by_position_) return;
+    if (!out_) out_ = results.front().view();
+    views_.assign(decl.inputs.size(), nullptr);
+    for (const NamedTensor& named : tensors.inputs)
+      views_[*decl.input_index(named.name)] = &named.tensor.view();
+    for (const TensorView* const& view : views_) {
+      arguments_.push_back(view == nullptr ? TensorArg{} : TensorArg{&view, 1});
+    }
+  }
+
+  Result<void> operator()() {
+    if (by_position_) return op_.call_out(arguments_, *out_);
+    if (out_) options_.out = &*out_;
+    auto results = op_.call(tensors_.inputs, options_);
+    if (!results) return fail(std::move(results).error());
+    return {};
+  }
+
+ private:
+  Op& op_;
+  const NamedTensors& tensors_;
+  CallOptions options_;
+  std::optional<TensorView> out_;
+  bool by_position_ = false;
+  std::vector<const TensorView*> views_;
+  std::vector<TensorArg> arguments_;
+};
+
+}  // namespace
+
+Result<NamedTensors> host_tensors(const PreparedCall& call) {
+  NamedTensors tensors;
+  for (const TensorSource* source : call.tensors.inputs) {
+    auto tensor = host_tensor(*source);
+    if (!tensor) return fail(std::move(tensor).error());
+    tensors.inputs.emplace_back(source->name, *tensor);
+  }
+  if (call.tensors.out != nullptr) {
+    auto tensor = host_tensor(*call.tensors.out);
+    if (!tensor) return fail(std::move(tensor).error());
+    tensors.out = std::move(*tensor);
+  }
+  return tensors;
+}
+
+Result<NamedTensors> on_device(DeviceTable& devices,
+                               const PreparedCall& call,
+                               const NamedTensors& host) {
+  NamedTensors moved;
+  const OpDecl& decl = call.decl();
+  for (const NamedTensor& named : host.inputs) {
+    const auto index = decl.input_index(named.name);
+    const bool stays = index && decl.inputs[*index].on_cpu;
+    auto tensor =
+        stays ? Result<Tensor>(named.tensor) : moved_to(devices, named.tensor, call.device);
+    if (!tensor) return fail(std::move(tensor).error());
+    moved.inputs.emplace_back(named.name, *tensor);
+  }
+  if (host.out) {
+    auto tensor = moved_to(devices, *host.out, call.device);
+    if (!tensor) return fail(std::move(tensor).error());
+    moved.out = std::move(*tensor);
+  }
+  if (call.out_is_first_input) {
+    for (const NamedTensor& named : moved.inputs) {
+      if (named.name == decl.inputs.front().name) moved.out = named.tensor;
+    }
+  }
+  return moved;
+}
+
+Result<NamedTensors> copied(const NamedTensors& host) {
+  NamedTensors copies;
+  for (const NamedTensor& named : host.inputs) {
+    auto copy = copy_of(named.tensor);
+    if (!copy) return fail(std::move(copy).error());
+    copies.inputs.emplace_back(named.name, *copy);
+  }
+  if (host.out) {
+    auto copy = copy_of(*host.out);
+    if (!copy) return fail(std::move(copy).error());
+    copies.out = std::move(*copy);
+  }
+  return copies;
+}
+
+Result<RunTime> time_call(const Session& session,
+                          Op& op,
+                          const PreparedCall& call,
+                          const NamedTensors& tensors,
+                          const std::vector<Tensor>& results) {
+  DeviceTable& devices = session.engine().devices();
+  auto entry = devices.find(call.device);
+  if (!entry) return fail(std::move(entry).error());
+  Repeater repeat(op, call, tensors, results);
+  const auto once = [&]() -> Result<void> {
+    TENON_TRY(repeat());
+    return devices.synchronize(**entry);
+  };
+  for (std::size_t i = 0; i < kWarmUps; ++i) TENON_TRY(once());
+  std::vector<double> times_ns;
+  const Clock::time_point begin = Clock::now();
+  while (times_ns.size() < kFewestRuns ||
+         (times_ns.size() < kMostRuns && Clock::now() - begin < kTimeForRuns)) {
+    const Clock::time_point start = Clock::now();
+    TENON_TRY(once());
+    times_ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+  }
+  std::sort(times_ns.begin(), times_ns.end());
+  RunTime time;
+  time.repeats = times_ns.size();
+  time.median_ns = quantile(times_ns, 0.5);
+  time.p10_ns = quantile(times_ns, 0.1);
+  time.p90_ns = quantile(times_ns, 0.9);
+  return time;
+}
+
+}  // namespace tenon::cli

@@ -1,0 +1,54 @@
+// Opens a tenon::Runtime for one run of the command.
+#include "session.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "call_args.hpp"
+#include "log_lines.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon::cli {
+
+struct Session::State {
+  Runtime runtime;
+};
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Engine& Session::engine() const { return state_->runtime.engine(); }
+std::shared_ptr<const Snapshot> Session::snapshot() const { return state_->runtime.snapshot(); }
+
+std::vector<SearchedPlace> Session::searched() const {
+  std::vector<SearchedPlace> places;
+  for (const loader::SearchPlace& place : state_->runtime.plugins_searched()) {
+    places.push_back({place.path, place.found ? place.from : place.from + "; not there"});
+  }
+  return places;
+}
+
+Result<Session> Session::open(const Arguments& arguments, Console& console) {
+  auto sources = config_sources(arguments);
+  if (!sources) return fail(std::move(sources).error());
+  RuntimeOptions options;
+  options.config_file = sources->file;
+  options.settings = sources->settings;
+  options.plugin_paths = arguments.values("plugin-path");
+  options.manifest_paths = arguments.values("manifest");
+  options.is_command = true;
+  options.trust_config = sources->trust_config;
+  // The console outlives the session: both live in run_tenon.
+  options.log = [&console, verbose = arguments.has("verbose")](
+                    int level, std::string_view component, std::string_view text) {
+    print_log_line(console, verbose, level, component, text);
+  };
+  auto runtime = Runtime::create(std::move(options));
+  if (!runtime) return fail(std::move(runtime).error());
+  return Session(std::make_unique<State>(State{std::move(*runtime)}));
+}
+
+}  // namespace tenon::cli
