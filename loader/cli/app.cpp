@@ -73,7 +73,14 @@ int print_version(Console& console) {
 
 Result<int> run_command(std::span<const std::string> words, Console& console) {
   auto found = find_command(words);
-  if (!found) return fail(std::move(found).error());
+  if (!found) {
+    const bool asks_for_group = words.size() == 2 && words.back() == "--help";
+    const std::string group =
+        asks_for_group ? group_text(words.front(), console.out_style()) : std::string();
+    if (group.empty()) return fail(std::move(found).error());
+    console.out(group);
+    return kExitOk;
+  }
   auto arguments = parse_arguments(*found->command, words.subspan(found->word_count));
   if (!arguments) return fail(std::move(arguments).error());
   if (arguments->has("help")) {

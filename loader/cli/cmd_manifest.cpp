@@ -20,13 +20,6 @@ OpClass op_of(const CompiledEntry& compiled) {
   return op;
 }
 
-std::vector<WorkloadRow> workloads_of(const manifest::Entry& entry) {
-  std::vector<WorkloadRow> rows;
-  for (const manifest::RowEntry& row : entry.workloads)
-    rows.push_back({row.label.text, row.where.to_string()});
-  return rows;
-}
-
 }  // namespace
 
 Result<int> run_manifest_check(const Arguments& arguments, Console& console) {

@@ -126,7 +126,8 @@ Result<void> add_outputs(const PreparedCall& call,
 /// Everything that `tenon run` does after its arguments are read.
 Result<RunReport> run(const Session& session,
                       const PreparedCall& call,
-                      const Arguments& arguments) {
+                      const Arguments& arguments,
+                      Console& console) {
   const OpDecl& decl = call.decl();
   auto files = parse_outs(decl, arguments.values("out"));
   if (!files) return fail(std::move(files).error());
@@ -184,7 +185,8 @@ Result<RunReport> run(const Session& session,
     report.check = std::move(*check);
   }
   if (arguments.has("time")) {
-    auto time = time_call(session, *op, call, *tensors, *results);
+    Progress progress(console, "timed runs");
+    auto time = time_call(session, *op, call, *tensors, *results, progress);
     if (!time) return fail(std::move(time).error());
     report.time = *time;
   }
@@ -198,7 +200,7 @@ Result<int> run_run(const Arguments& arguments, Console& console) {
   if (!session) return fail(std::move(session).error());
   auto call = prepare_call(*session, arguments);
   if (!call) return fail(std::move(call).error());
-  auto report = run(*session, *call, arguments);
+  auto report = run(*session, *call, arguments, console);
   if (!report) return fail(std::move(report).error());
   console.out(arguments.json() ? run_json(*report) : run_text(*report, console.out_style()));
   if (!report->check || report->check->ok) return kExitOk;

@@ -35,7 +35,25 @@ Console::Sink sink_of(std::FILE* file) {
   };
 }
 
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::milliseconds kBetweenUpdates{100};
+
 }  // namespace
+
+Progress::~Progress() {
+  if (shown_) console_.err("\r\x1b[K");
+}
+
+void Progress::update(std::size_t done, std::size_t total) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!console_.shows_progress() || now - begin_ < kPatience || now - last_ < kBetweenUpdates)
+    return;
+  last_ = now;
+  shown_ = true;
+  std::string line = "\r\x1b[K" + what_ + ": " + std::to_string(done);
+  if (total != 0) line += " of " + std::to_string(total);
+  console_.err(line);
+}
 
 std::string inked(std::string_view text, Ink ink, const Style& style) {
   const char* escape = nullptr;

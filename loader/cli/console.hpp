@@ -1,6 +1,8 @@
 // Where the command writes: data to one sink, everything else to another.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -44,6 +46,25 @@ class Console {
   Style out_style_;
   Style err_style_;
   bool shows_progress_;
+};
+
+/// A line on the error sink that says how far work has come: only on a terminal, only after a
+/// second, gone at the end.
+class Progress {
+ public:
+  Progress(Console& console, std::string what) : console_(console), what_(std::move(what)) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// "timing: 3 of 10"; total 0 where it is not known.
+  void update(std::size_t done, std::size_t total);
+
+ private:
+  Console& console_;
+  std::string what_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_{};
+  bool shown_ = false;
 };
 
 }  // namespace tenon::cli

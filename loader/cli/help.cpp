@@ -26,7 +26,25 @@ std::string options_table(std::span<const OptionSpec> options, const Style& styl
   return table.render(style, 2);
 }
 
+/// The commands below `first`, as rows.
+Table commands_below(std::string_view first) {
+  Table table({{""}, {"", false, true}});
+  for (const CommandSpec& command : all_commands()) {
+    const bool is_below =
+        command.name.starts_with(first) && command.name.substr(first.size()).starts_with(' ');
+    if (is_below) table.row({command.name, command.summary});
+  }
+  return table;
+}
+
 }  // namespace
+
+std::string group_text(std::string_view first, const Style& style) {
+  const Table table = commands_below(first);
+  if (table.empty()) return {};
+  return fmt::format("usage: tenon {} COMMAND [OPERANDS] [OPTIONS]\n", first) +
+         heading("commands", style) + table.render(style, 2);
+}
 
 std::string overview_text(const Style& style) {
   std::string text =
@@ -63,6 +81,10 @@ std::string help_text(const CommandSpec& command, const Style& style) {
                common.begin() + static_cast<std::ptrdiff_t>(command.options.size()));
   text += heading("common options", style);
   text += options_table(common, style);
+  if (const Table below = commands_below(command.name); !below.empty()) {
+    text += heading("further commands", style);
+    text += below.render(style, 2);
+  }
   if (!command.examples.empty()) {
     text += heading("examples", style);
     for (const std::string& line : wrapped(command.examples, static_cast<std::size_t>(-1)))

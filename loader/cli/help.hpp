@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "arguments.hpp"
 #include "console.hpp"
@@ -12,5 +13,9 @@ namespace tenon::cli {
 [[nodiscard]] std::string overview_text(const Style& style);
 /// Usage, description, options and examples of one command.
 [[nodiscard]] std::string help_text(const CommandSpec& command, const Style& style);
+
+/// The commands that begin with a word, as `tenon manifest --help` lists them; empty where there is
+/// none.
+[[nodiscard]] std::string group_text(std::string_view first, const Style& style);
 
 }  // namespace tenon::cli

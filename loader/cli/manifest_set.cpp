@@ -63,4 +63,26 @@ Result<CompiledEntry> compile_one(manifest::LoadedSet& loaded, const std::string
   return fail(ErrorCode::kManifestInvalid, fmt::format("{} cannot be compiled", name));
 }
 
+std::vector<WorkloadRow> workloads_of(const manifest::Entry& entry) {
+  std::vector<WorkloadRow> rows;
+  for (const manifest::RowEntry& row : entry.workloads) {
+    std::vector<std::string> parts;
+    for (const auto& [name, raw] : row.values)
+      parts.push_back(fmt::format("{}={}", name, raw.value.to_string()));
+    std::vector<std::string> present;
+    for (const manifest::Text& tensor : row.some) present.push_back(tensor.text);
+    if (!present.empty()) parts.push_back(fmt::format("with {}", fmt::join(present, " and ")));
+    std::vector<std::string> cases;
+    for (const manifest::DTypeCase& each : row.dtype_cases) {
+      std::vector<std::string> dtypes;
+      for (const auto& [name, dtype] : each.assignment)
+        dtypes.push_back(fmt::format("{}={}", name, dtype.text));
+      cases.push_back(fmt::format("{}", fmt::join(dtypes, " ")));
+    }
+    if (!cases.empty()) parts.push_back(fmt::format("{}", fmt::join(cases, " | ")));
+    rows.push_back({row.label.text, fmt::format("{}", fmt::join(parts, ", "))});
+  }
+  return rows;
+}
+
 }  // namespace tenon::cli

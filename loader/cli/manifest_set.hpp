@@ -9,6 +9,7 @@
 #include "tenon/manifest/diagnostic.hpp"
 #include "tenon/manifest/entry.hpp"
 #include "tenon/manifest/reader.hpp"
+#include "view_ops.hpp"
 
 namespace tenon::cli {
 
@@ -31,5 +32,8 @@ struct CompiledEntry {
 /// The plan of one entry. @errors OpNotFound with the nearest names; ManifestInvalid with the first
 /// reason.
 [[nodiscard]] Result<CompiledEntry> compile_one(manifest::LoadedSet& loaded, const std::string& op);
+
+/// The workloads of an entry, for the views of ops.
+[[nodiscard]] std::vector<WorkloadRow> workloads_of(const manifest::Entry& entry);
 
 }  // namespace tenon::cli

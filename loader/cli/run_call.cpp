@@ -143,7 +143,8 @@ Result<RunTime> time_call(const Session& session,
                           Op& op,
                           const PreparedCall& call,
                           const NamedTensors& tensors,
-                          const std::vector<Tensor>& results) {
+                          const std::vector<Tensor>& results,
+                          Progress& progress) {
   DeviceTable& devices = session.engine().devices();
   auto entry = devices.find(call.device);
   if (!entry) return fail(std::move(entry).error());
@@ -152,7 +153,10 @@ Result<RunTime> time_call(const Session& session,
     TENON_TRY(repeat());
     return devices.synchronize(**entry);
   };
-  for (std::size_t i = 0; i < kWarmUps; ++i) TENON_TRY(once());
+  for (std::size_t i = 0; i < kWarmUps; ++i) {
+    TENON_TRY(once());
+    progress.update(0, 0);
+  }
   std::vector<double> times_ns;
   const Clock::time_point begin = Clock::now();
   while (times_ns.size() < kFewestRuns ||
@@ -160,6 +164,7 @@ Result<RunTime> time_call(const Session& session,
     const Clock::time_point start = Clock::now();
     TENON_TRY(once());
     times_ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    progress.update(times_ns.size(), 0);
   }
   std::sort(times_ns.begin(), times_ns.end());
   RunTime time;

@@ -41,6 +41,7 @@ struct NamedTensors {
                                         Op& op,
                                         const PreparedCall& call,
                                         const NamedTensors& tensors,
-                                        const std::vector<Tensor>& results);
+                                        const std::vector<Tensor>& results,
+                                        Progress& progress);
 
 }  // namespace tenon::cli

@@ -46,6 +46,20 @@ TEST_SUITE("cli/app") {
     }
   }
 
+  TEST_CASE("the help of a first word lists what may follow it") {
+    for (const auto& ran : {run_tenon({"manifest", "--help"}), run_tenon({"help", "manifest"})}) {
+      CHECK(ran.status == 0);
+      CHECK(contains(ran.out, "manifest check"));
+      CHECK(contains(ran.out, "manifest codegen"));
+      CHECK_FALSE(contains(ran.out, "plugins"));
+    }
+    CHECK(contains(run_tenon({"plugins", "--help"}).out, "plugins inspect"));
+    const auto alone = run_tenon({"manifest"});
+    CHECK(alone.status == 2);
+    CHECK(contains(alone.err, "'tenon manifest' needs a second word"));
+    CHECK(contains(run_tenon({"manifest", "chekc"}).err, "did you mean 'check'?"));
+  }
+
   TEST_CASE("--version prints the version and the plugin ABI") {
     const auto ran = run_tenon({"--version"});
 
@@ -123,6 +137,18 @@ TEST_SUITE("cli/app") {
           "  x=20q8:f32\n"
           "      ^\n"
           "  hint: mend it\n");
+  }
+
+  TEST_CASE("a progress line appears only on a terminal and not in the first second") {
+    std::string printed;
+    const auto sink = [&](std::string_view text) { printed += text; };
+    for (const bool is_terminal : {false, true}) {
+      tenon::cli::Console console([](std::string_view) {}, sink, {}, {}, is_terminal);
+      tenon::cli::Progress progress(console, "timed runs");
+      progress.update(3, 10);
+    }
+
+    CHECK(printed.empty());
   }
 
   TEST_CASE("schema prints a verdict a line and fails when one is an error") {

@@ -263,6 +263,28 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(contains(tenon.run({"--complete", "run", "RMSNormFwdOp"}).out, "--check\n"));
     CHECK(tenon.run({"--complete", "run", "RMSNormFwdOp", "--out"}).out.empty());
   }
+
+  TEST_CASE("the completion script for bash asks the command and keeps what fits") {
+    const BuiltCommand tenon;
+    const std::string script = tenon.folder().file(
+        "complete.sh",
+        std::string("source " TENON_BASH_COMPLETION "\n"
+                    "COMP_WORDS=(" TENON_EXECUTABLE
+                    " exp) COMP_CWORD=1\n_tenon 2>/dev/null\necho \"${COMPREPLY[*]}\"\n"
+                    "COMP_WORDS=(" TENON_EXECUTABLE
+                    " plugins ins) COMP_CWORD=2\n_tenon 2>/dev/null\necho \"${COMPREPLY[*]}\"\n"));
+    const std::string out = tenon.folder().at("completed");
+
+    REQUIRE(std::system(("bash " + script + " > " + out).c_str()) == 0);
+
+    std::ifstream file(out);
+    std::string first;
+    std::string second;
+    std::getline(file, first);
+    std::getline(file, second);
+    CHECK(first == "explain");
+    CHECK(second == "inspect");
+  }
 }
 
 }  // namespace

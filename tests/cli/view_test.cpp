@@ -1,6 +1,8 @@
 // Tests of what listings and reports look like, against golden files, and that their JSON is valid.
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
