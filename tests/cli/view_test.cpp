@@ -262,6 +262,29 @@ TEST_SUITE("cli/view") {
     check_golden("ops.json", ops_json(rows));
   }
 
+  TEST_CASE("kernel types between which nothing decides are named in pairs") {
+    const auto type = [](const char* name, const char* kind, std::uint64_t flags) {
+      auto made = std::make_shared<KernelType>();
+      made->qualified = name;
+      made->devices = {DeviceKind::of(kind)};
+      made->row.flags = flags;
+      return made;
+    };
+    InterfaceTable table;
+    table.types = {type("a:fast", "cpu", 0),
+                   type("a:rows", "cpu", TENON_KERNEL_GENERAL),
+                   type("b:fast", "cpu", 0),
+                   type("c:fast", "acme", 0),
+                   type("d:reference", "cpu", TENON_KERNEL_REFERENCE)};
+    table.beats.assign(25, false);
+    using Pairs = std::vector<std::pair<std::string, std::string>>;
+    CHECK(unordered_pairs(table) == Pairs{{"a:fast", "b:fast"}});
+
+    table.beats[2 * 5 + 0] = true;  // b:fast is preferred over a:fast
+
+    CHECK(unordered_pairs(table).empty());
+  }
+
   TEST_CASE(
       "an explanation shows the winner first, then every other candidate by round with its "
       "reason") {
