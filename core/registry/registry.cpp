@@ -122,6 +122,14 @@ Result<void> Registry::add_op(std::shared_ptr<const SignaturePlan> plan) {
   return {};
 }
 
+void Registry::drop_ops(std::string_view ns) {
+  const std::lock_guard lock(state_->mutex);
+  const std::string prefix = std::string(ns) + "::";
+  const auto of_namespace = [&](const auto& entry) { return entry.first.starts_with(prefix); };
+  std::erase_if(state_->plans, of_namespace);
+  std::erase_if(state_->interfaces, of_namespace);
+}
+
 Result<void> Registry::commit(PluginTransaction& transaction, PluginRecord& record) {
   const std::lock_guard lock(state_->mutex);
   const PluginInfo& info = *transaction.staged_->plugin;

@@ -79,10 +79,8 @@ Result<Op> Engine::make(std::string_view op,
     }
   }
   c.key = next_instance_key();
-  if (instance->has_own_target()) {
-    auto target = instance->requested_target();
-    if (!target) return fail(std::move(target).error());
-  }
+  // An unknown target is refused here already, whoever asked for it.
+  if (auto target = instance->requested_target(); !target) return fail(std::move(target).error());
   return Op(std::move(instance));
 }
 

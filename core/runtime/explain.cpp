@@ -76,23 +76,8 @@ class Explainer {
   bool choose_target() {
     auto choice = instance_.choose_target(e_.device);
     if (!choice) {
-      // A kind that is only assumed counts as present.
-      const auto requested = instance_.construction.options.target;
-      const auto kind =
-          requested ? Device::parse(*requested) : Result<Device>(fail(ErrorCode::kUsageError, ""));
-      const bool is_assumed =
-          kind && std::any_of(assumed_.begin(), assumed_.end(), [&](const auto& a) {
-            return a.fields().kind == kind->kind.name();
-          });
-      if (!is_assumed) {
-        e_.error = choice.error();
-        return false;
-      }
-      TargetChoice of_kind;
-      of_kind.name = std::string(kind->kind.name());
-      of_kind.from = "the instance";
-      of_kind.kind = kind->kind;
-      choice = std::move(of_kind);
+      e_.error = choice.error();
+      return false;
     }
     e_.target = choice->name;
     e_.target_from = choice->from;

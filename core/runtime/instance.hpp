@@ -125,7 +125,8 @@ Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& 
 /// failed plugins.
 Result<TargetChoice> parse_target(const Snapshot& snapshot,
                                   const std::string& request,
-                                  std::string from);
+                                  std::string from,
+                                  std::span<const std::string> assumed_kinds = {});
 /// "; plugins that failed to load: ..." or empty.
 [[nodiscard]] std::string failed_plugins_text(const Snapshot& snapshot);
 

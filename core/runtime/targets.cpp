@@ -19,7 +19,8 @@ std::string failed_plugins_text(const Snapshot& snapshot) {
 
 Result<TargetChoice> parse_target(const Snapshot& snapshot,
                                   const std::string& request,
-                                  std::string from) {
+                                  std::string from,
+                                  std::span<const std::string> assumed_kinds) {
   TargetChoice choice;
   choice.from = std::move(from);
   const std::size_t colon = request.find(':');
@@ -48,6 +49,9 @@ Result<TargetChoice> parse_target(const Snapshot& snapshot,
   }
   for (const DeviceKind kind : snapshot.kinds()) {
     if (kind.name() == choice.name) choice.kind = kind;
+  }
+  for (const std::string& kind : assumed_kinds) {
+    if (kind == choice.name) choice.kind = DeviceKind::of(kind);
   }
   for (const auto& target : snapshot.targets()) {
     if (target->name == choice.name) choice.builder = target.get();
@@ -89,7 +93,8 @@ Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& 
 Result<std::optional<TargetChoice>> Op::Instance::requested_target() const {
   const auto parsed = [&](const std::string& name,
                           const std::string& from) -> Result<std::optional<TargetChoice>> {
-    auto choice = parse_target(*construction.snapshot, name, from);
+    auto choice =
+        parse_target(*construction.snapshot, name, from, construction.options.assumed_kinds);
     if (!choice) return fail(std::move(choice).error());
     return std::optional<TargetChoice>(std::move(*choice));
   };

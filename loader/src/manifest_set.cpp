@@ -1,6 +1,7 @@
 // Manifest sets into a registry: read, compile, add.
 #include "manifest_set.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -55,6 +56,13 @@ Result<void> add_plans(Registry& registry, const Result<Plans>& plans) {
   return {};
 }
 
+/// A plugin's own namespace: its id with `_` for `-`.
+std::string namespace_of(std::string_view plugin_id) {
+  std::string ns(plugin_id);
+  std::replace(ns.begin(), ns.end(), '-', '_');
+  return ns;
+}
+
 }  // namespace
 
 Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) {
@@ -71,11 +79,14 @@ Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) 
 
 Result<void> add_plugin_ops(Registry& registry, std::string_view plugin_id, std::string_view yaml) {
   manifest::LoadOptions options;
-  options.ns.clear();
-  for (char c : plugin_id) options.ns += c == '-' ? '_' : c;
+  options.ns = namespace_of(plugin_id);
   options.file_names_families = false;
   const manifest::NamedText text{fmt::format("plugin {}", plugin_id), std::string(yaml)};
   return add_plans(registry, compile_set(manifest::load_texts({&text, 1}, options)));
+}
+
+void drop_plugin_ops(Registry& registry, std::string_view plugin_id) {
+  registry.drop_ops(namespace_of(plugin_id));
 }
 
 }  // namespace tenon::loader

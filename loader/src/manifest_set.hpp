@@ -18,4 +18,7 @@ namespace tenon::loader {
                                           std::string_view plugin_id,
                                           std::string_view yaml);
 
+/// Takes the ops that a plugin brought out of the registry again.
+void drop_plugin_ops(Registry& registry, std::string_view plugin_id);
+
 }  // namespace tenon::loader

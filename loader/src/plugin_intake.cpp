@@ -119,6 +119,7 @@ Result<void> PluginIntake::take_loaded(LoadedPlugin& plugin, PluginRecord& recor
   }
   if (!plugin.manifest().empty()) {
     if (auto ok = add_plugin_ops(engine_->registry(), info.id, plugin.manifest()); !ok) {
+      drop_plugin_ops(engine_->registry(), info.id);
       reject(record,
              {PluginStage::kValidate,
               TENON_INVALID_ARGUMENT,
@@ -128,6 +129,7 @@ Result<void> PluginIntake::take_loaded(LoadedPlugin& plugin, PluginRecord& recor
   }
   // The registry keeps the rows of a failed commit no more than we do.
   if (auto ok = engine_->registry().commit(transaction, record); !ok) {
+    if (!plugin.manifest().empty()) drop_plugin_ops(engine_->registry(), info.id);
     reject(record, {record.stage, status_of(ok.error()), ok.error().message()});
   }
   return {};
@@ -215,6 +217,7 @@ Result<void> PluginIntake::disable(std::string_view id, std::string_view by) {
     active.push_back(record.id);
     if (record.id != id) continue;
     engine_->registry().withdraw(id);
+    drop_plugin_ops(engine_->registry(), id);
     record.state = PluginState::kDisabled;
     record.reason = fmt::format("disabled by {}: inactive, its code is still mapped", by);
     engine_->registry().set_records(records_);

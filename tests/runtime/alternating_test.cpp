@@ -12,10 +12,11 @@ TEST_SUITE("runtime/alternating") {
     Op op = runtime.make("RMSNormFwdOp", {{"normalized_shape", {16}}, {"eps", 1e-6}}).value();
     const Tensor base = ramp({20, 20});
     const Tensor weight = ramp({16}, 0.05f);
-    const TensorView views[] = {TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}),
-                                TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}, Dims{1, 20}),
-                                TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16}, Dims{20, 1}),
-                                TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16})};
+    const TensorView views[] = {
+        TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}),
+        TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}, Dims{1, 20}),
+        TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16}, Dims{20, 1}),
+        TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16})};
     for (int round = 0; round < 40; ++round) {
       const TensorView& x = views[round % 4];
       const bool with_weight = round % 3 != 0;
@@ -24,7 +25,8 @@ TEST_SUITE("runtime/alternating") {
       if (!out) FAIL(out.error().to_string());
       for (std::int64_t i = 0; i < 12; ++i) {
         for (std::int64_t j = 0; j < 16; ++j) {
-          const double expected = rms_norm_at(x, with_weight ? weight.data<float>() : nullptr, 1e-6, i, j);
+          const double expected =
+              rms_norm_at(x, with_weight ? weight.data<float>() : nullptr, 1e-6, i, j);
           REQUIRE((*out)[0].data<float>()[i * 16 + j] == doctest::Approx(expected).epsilon(1e-6));
         }
       }
@@ -41,19 +43,23 @@ TEST_SUITE("runtime/alternating") {
       const Tensor b = round % 2 == 0 ? ramp({4}, 1.0f) : ramp({n, 1}, 1.0f);
       const Tensor before = ramp({n, 4});
       const bool in_place = round % 3 == 0;
-      const auto out = in_place ? op.call({{"self", a}, {"other", b}}, {&a.view(), {}}) : op.call({{"self", a}, {"other", b}});
+      const auto out = in_place ? op.call({{"self", a}, {"other", b}}, {&a.view(), {}})
+                                : op.call({{"self", a}, {"other", b}});
       if (!out) FAIL(out.error().to_string());
       for (std::int64_t i = 0; i < n; ++i) {
         for (std::int64_t j = 0; j < 4; ++j) {
           const float addend = round % 2 == 0 ? b.data<float>()[j] : b.data<float>()[i];
-          REQUIRE((*out)[0].data<float>()[i * 4 + j] == doctest::Approx(before.data<float>()[i * 4 + j] + 2 * addend));
+          REQUIRE((*out)[0].data<float>()[i * 4 + j] ==
+                  doctest::Approx(before.data<float>()[i * 4 + j] + 2 * addend));
         }
       }
       if (in_place) REQUIRE((*out)[0].data<float>() == a.data<float>());
     }
   }
 
-  TEST_CASE("D38 and D41: empty tensors succeed without a kernel, and a sum over an empty axis runs one") {
+  TEST_CASE(
+      "D38 and D41: empty tensors succeed without a kernel, and a sum over an empty axis runs "
+      "one") {
     Runtime runtime = cpu_runtime();
     Op norm = runtime.make("RMSNormFwdOp", {{"normalized_shape", {16}}}).value();
     const auto empty = norm.call({{"x", ramp({0, 16})}});

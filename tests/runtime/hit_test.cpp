@@ -1,7 +1,7 @@
-// A hit with `out` given on the real path: no heap memory, no lock. An executable of its own: it interposes malloc.
-#include "support/interpose.hpp"
-
+// A hit with `out` given on the real path: no heap memory, no lock. An executable of its own: it
+// interposes malloc.
 #include "runtime/cpu_runtime.hpp"
+#include "support/interpose.hpp"
 
 using namespace tenon;
 using tenon::test::cpu_runtime;
@@ -24,15 +24,18 @@ tenon::test::Counts watched(Body&& body) {
 }  // namespace
 
 TEST_SUITE("runtime/hit") {
-  TEST_CASE("10,000 hits of RMSNorm with out given allocate nothing and take no lock, whatever the layout") {
+  TEST_CASE(
+      "10,000 hits of RMSNorm with out given allocate nothing and take no lock, whatever the "
+      "layout") {
     Runtime runtime = cpu_runtime();
     Op op = runtime.make("RMSNormFwdOp", {{"normalized_shape", {16}}, {"eps", 1e-6}}).value();
     const Tensor base = ramp({20, 20});
     const Tensor weight = ramp({16}, 0.05f);
     const Tensor out = ramp({12, 16});
-    const TensorView views[] = {TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}),
-                                TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}, Dims{1, 20}),
-                                TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16}, Dims{20, 1})};
+    const TensorView views[] = {
+        TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}),
+        TensorView(base.data<float>(), DType::kFloat32, Dims{12, 16}, Dims{1, 20}),
+        TensorView(base.data<float>() + 1, DType::kFloat32, Dims{12, 16}, Dims{20, 1})};
     const TensorView* w = &weight.view();
     int failures = 0;
     int at = 0;
@@ -48,7 +51,8 @@ TEST_SUITE("runtime/hit") {
     CHECK(counts.frees == 0);
     CHECK(counts.locks == 0);
     const TensorView& last = views[(at - 1) % 3];
-    CHECK(out.data<float>()[5] == doctest::Approx(rms_norm_at(last, weight.data<float>(), 1e-6, 0, 5)).epsilon(1e-6));
+    CHECK(out.data<float>()[5] ==
+          doctest::Approx(rms_norm_at(last, weight.data<float>(), 1e-6, 0, 5)).epsilon(1e-6));
     CHECK(op.last_call()->kernels.size() == 1);
   }
 

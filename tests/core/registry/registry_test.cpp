@@ -259,6 +259,14 @@ TEST_SUITE("core/registry") {
               "interface 'scale_fwd' of op 'OtherFwdOp' is taken by op 'ScaleFwdOp'") == 0);
   }
 
+  TEST_CASE("the ops of a namespace can be taken out again, and their names are free") {
+    World w;
+    w.registry.drop_ops("tenon");
+    w.registry.publish();
+    CHECK(w.registry.snapshot()->ops().empty());
+    CHECK(w.registry.add_op(std::make_shared<HandPlan>()));
+  }
+
   TEST_CASE("an unknown op is answered with the nearest names") {
     World w;
     w.registry.publish();

@@ -68,13 +68,15 @@ struct World {
     r.launch = doubles;
     return r;
   }
+  void publish() {
+    if (published) return;
+    REQUIRE(device_plugin->commit(engine->registry()));
+    REQUIRE(acme->commit(engine->registry()));
+    engine->registry().publish();
+    published = true;
+  }
   Op make(const InstanceOptions& options = {}) {
-    if (!published) {
-      REQUIRE(device_plugin->commit(engine->registry()));
-      REQUIRE(acme->commit(engine->registry()));
-      engine->registry().publish();
-      published = true;
-    }
+    publish();
     return engine->make("ScaleFwdOp", {}, options).value();
   }
   Tensor tensor(const Dims& shape, float first = 1.0f) {
@@ -445,7 +447,8 @@ TEST_SUITE("core/runtime/call") {
     options.target = Setting<std::string>{"INVALID", "TENON_TARGET"};
     World configured(options);
     FakeRow& row = configured.row("fast");
-    const auto failed = configured.make().call({{"x", configured.tensor({3})}});
+    configured.publish();
+    const auto failed = configured.engine->make("ScaleFwdOp");
     REQUIRE_FALSE(failed);
     CHECK(failed.error().code() == ErrorCode::kUnknownTarget);
     CHECK(failed.error().message() == "there is no target 'INVALID' (from TENON_TARGET)");

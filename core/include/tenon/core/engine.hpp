@@ -70,6 +70,7 @@ struct InstanceOptions {
   std::map<std::string, std::string> kernel_override;  ///< interface -> "plugin:key"
   std::optional<bool> deterministic;
   std::optional<CopyPolicy> copies;
+  std::vector<std::string> assumed_kinds;  ///< device kinds that count as present, for explain
   std::vector<std::pair<std::string, Tensor>> tensors;  ///< construction-time tensors
 };
 

@@ -151,6 +151,10 @@ class Registry {
   /// are named.
   Result<void> add_op(std::shared_ptr<const SignaturePlan> plan);
 
+  /// Takes every op of a namespace out again, with its interfaces; for a plugin that brought them
+  /// and is not in use.
+  void drop_ops(std::string_view ns);
+
   /// Validates everything that the transaction staged and keeps it, or keeps nothing and says why.
   /// Fills kinds, targets, ops, kernel_types, rejected_rows and pending of the record.
   /// Rows for an unknown op or interface, or with an incompatible contract, are dropped alone.
