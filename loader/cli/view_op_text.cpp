@@ -84,18 +84,17 @@ std::string kernels_section(const InterfaceTable& table, const Style& style) {
   Table kernels({{"KERNEL"},
                  {"DEVICES", false, true},
                  {"ARCHS", false, true},
-                 {"DTYPES", false, true},
                  {"LAYOUTS", false, true},
-                 {"FLAGS", false, true},
-                 {"PREFERRED OVER", false, true}});
+                 {"FLAGS", false, true}});
   for (const auto& type : table.types) {
     kernels.row({type->qualified,
                  joined(names_of(type->devices), " "),
                  type->archs.empty() ? "any" : joined(type->archs, " "),
-                 type->dtypes.empty() ? "all" : joined(dtypes_of(type->dtypes), " "),
                  joined(layouts_of(*type), " "),
-                 joined(flags_of(*type), " "),
-                 joined(type->preferred_over, " ")});
+                 joined(flags_of(*type), " ")});
+    if (!type->dtypes.empty()) kernels.remark("dtypes " + joined(dtypes_of(type->dtypes), " "));
+    if (!type->preferred_over.empty())
+      kernels.remark("preferred over " + joined(type->preferred_over, " "));
   }
   std::string text = kernels.render(style, 2);
   for (const auto& [a, b] : unordered_pairs(table)) {

@@ -1,4 +1,5 @@
 // Tests of the built command: what it lists.
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -153,6 +154,24 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(json["interfaces"][0]["call"].size() == 5);
     CHECK(json["interfaces"][0]["contract_hash"].get<std::string>().size() == 16);
     CHECK_FALSE(json["interfaces"][0]["kernel_types"].empty());
+  }
+
+  TEST_CASE("listings fit 80 columns but for schemas and paths") {
+    const BuiltCommand tenon;
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"ops"},
+          {"ops", "show", "SumFwdOp"},
+          {"ops", "show", "AddFwdOp"},
+          {"targets"},
+          {"devices"},
+          {"config", "show"},
+          {"explain", "AddFwdOp", "self=8x8:f32^1,0", "other=8x8:f32"}}) {
+      std::istringstream lines(tenon.run(words).out);
+      for (std::string line; std::getline(lines, line);) {
+        const bool may_be_long = contains(line, "tenon::") || contains(line, "/");
+        CHECK_MESSAGE((line.size() <= 80 || may_be_long), line);
+      }
+    }
   }
 
   TEST_CASE("an unknown op gets the nearest names and status 1") {
