@@ -82,6 +82,4 @@ install(FILES
   "${CMAKE_BINARY_DIR}/tenon-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/TenonAddPlugin.cmake"
   DESTINATION "${TENON_CMAKE_INSTALL_DIR}")
-install(FILES "${CMAKE_SOURCE_DIR}/scripts/completion/tenon.bash"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME tenon)
 install(FILES "${CMAKE_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
