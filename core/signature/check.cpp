@@ -1,10 +1,8 @@
 // The check of a call: presences select the branch, its program runs. Nothing here allocates on a hit, or locks.
 #include <algorithm>
-#include <bit>
 
 #include "signature/plan.hpp"
 #include "signature/walker.hpp"
-#include "tenon/core/signature/primitives.hpp"
 
 namespace tenon::signature {
 
@@ -106,317 +104,41 @@ void Plan::fill(const Instance& instance, State& state) const {
 
 namespace {
 
-using Extents = const std::int64_t*;
-
-/// Whether every element of the view lies in [low, high), which are then the bytes that it spans.
-struct Span {
-  std::uintptr_t low = 0;
-  std::uintptr_t high = 0;
-  bool dense = true;
-  bool simple = true;  ///< no negative stride
-};
-
-Span span_of(const TensorView& view) {
-  Span span;
-  std::int64_t expected = 1;
+/// The address behind the last element, of a view without negative strides and with elements.
+std::uintptr_t end_of(const TensorView& view) {
   std::int64_t last = 0;
-  const auto* sizes = view.shape.data();
-  const auto* strides = view.strides.data();
+  for (std::size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
+  return reinterpret_cast<std::uintptr_t>(view.first()) + static_cast<std::uintptr_t>(last + 1) * size_bytes_of(view.dtype);
+}
+
+/// Elements of a view that lie densely one behind the other; -1 where they do not.
+std::int64_t dense_count(const TensorView& view) {
+  std::int64_t expected = 1;
+  bool dense = true;
   for (std::size_t i = view.shape.size(); i-- > 0;) {
-    if (sizes[i] == 1) continue;
-    if (sizes[i] == 0) return span;  // no bytes
-    span.dense = span.dense && strides[i] == expected;
-    span.simple = span.simple && strides[i] >= 0;
-    expected *= sizes[i];
-    last += (sizes[i] - 1) * strides[i];
+    const std::int64_t size = view.shape[i];
+    dense = dense && (size == 1 || view.strides[i] == expected);
+    expected *= size;
   }
-  span.low = reinterpret_cast<std::uintptr_t>(view.first());
-  span.high = span.low + static_cast<std::uintptr_t>(last + 1) * size_bytes_of(view.dtype);
-  return span;
+  return dense || expected == 0 ? expected : -1;
 }
 
-bool compare(std::uint8_t op, std::int64_t a, std::int64_t b) {
-  switch (static_cast<CompareOp>(op)) {
-    case CompareOp::kEq: return a == b;
-    case CompareOp::kNe: return a != b;
-    case CompareOp::kLt: return a < b;
-    case CompareOp::kLe: return a <= b;
-    case CompareOp::kGt: return a > b;
-    default: return a >= b;
-  }
+/// False where the view may share a byte with [low, high): cheap, and on the safe side.
+bool clear_of(const TensorView& view, std::uintptr_t low, std::uintptr_t high) {
+  std::int64_t signs = 0;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) signs |= view.strides[i];
+  if (signs < 0) return false;
+  return reinterpret_cast<std::uintptr_t>(view.first()) >= high || end_of(view) <= low;
 }
 
-bool same_sizes(Extents a, Extents b, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
+bool same_shape(const Dims& a, const Dims& b) {
+  if (a.size() != b.size()) return false;
+  std::int64_t difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= a[i] ^ b[i];
+  return difference == 0;
 }
-
-void copy_sizes(Extents from, std::int64_t* to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
-}
-
-/// An expression without instructions of its own.
-[[gnu::noinline]] bool evaluate_cell(const State& state, Arena& arena, Expr e, Cell& out) {
-  Env env;
-  env.pool = &state.entry->branch.pool;
-  env.symbols = state.cells;
-  env.presence = state.entry->branch.facts.presence;
-  env.arena = &arena;
-  return evaluate(env, e, out);
-}
-
-/// The output that is being inferred.
-struct Shaping {
-  OutputSpec* spec = nullptr;
-  std::int64_t* sizes = nullptr;
-  std::size_t rank = 0;
-  bool append(std::int64_t size) {
-    if (rank == kMaxRank || size < 0) return false;
-    sizes[rank++] = size;
-    return true;
-  }
-  bool append(Extents from, std::size_t count) {
-    if (rank + count > kMaxRank) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (from[i] < 0) return false;
-      sizes[rank + i] = from[i];
-    }
-    rank += count;
-    return true;
-  }
-  /// False where the size exceeds what can be addressed.
-  bool finish(bool& nonempty) {
-    std::int64_t product = 1;
-    bool overflow = false;
-    bool empty = false;
-    for (std::size_t i = 0; i < rank; ++i) {
-      empty = empty || sizes[i] == 0;
-      overflow = __builtin_mul_overflow(product, sizes[i], &product) || overflow;
-    }
-    spec->shape.resize(rank);
-    nonempty = nonempty || !empty;
-    return empty || (!overflow && product <= std::int64_t{1} << 59);
-  }
-};
 
 }  // namespace
-
-bool Plan::run(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const {
-  const Program& program = state.entry->program;
-  const Instruction* const code = program.code.data();
-  Cell* const cells = state.cells.data();
-  const TensorView* view = nullptr;
-  Extents sizes = nullptr;
-  std::size_t rank = 0;
-  bool placed = false;
-  Device device;
-  Shaping out;
-  bool nonempty = false;
-
-  const auto begin = [&](const Instruction& i) {
-    const TensorArg& arg = args.inputs[i.a];
-    if (arg.items == nullptr) return false;
-    view = *arg.items;
-    sizes = view->shape.data();
-    rank = view->shape.size();
-    if (i.axis != 0 ? rank != i.c : rank < i.c) return false;
-    if (placed) return device == view->device;
-    device = view->device;
-    placed = true;
-    return true;
-  };
-  const auto bind_scaled = [&](const Instruction& i, std::int64_t size) {
-    const std::int64_t rest = size - i.imm;
-    if (rest < 0 || rest % i.b != 0) return false;
-    cells[i.a].i = rest / i.b;
-    return true;
-  };
-
-  for (const Instruction* at = code;; ++at) {
-    const Instruction& i = *at;
-    bool jump = false;
-    switch (i.code) {
-      case Code::kTensorBind:
-        if (!begin(i) || ((static_cast<std::uint64_t>(i.imm) >> static_cast<unsigned>(view->dtype)) & 1u) == 0) return false;
-        cells[i.b].i = static_cast<std::int64_t>(view->dtype);
-        continue;
-      case Code::kTensorSame:
-        if (!begin(i) || cells[i.b].i != static_cast<std::int64_t>(view->dtype)) return false;
-        continue;
-      case Code::kTensorConst:
-        if (!begin(i) || (i.imm >= 0 && i.imm != static_cast<std::int64_t>(view->dtype))) return false;
-        continue;
-      case Code::kReload:
-        view = *args.inputs[i.a].items;
-        sizes = view->shape.data();
-        rank = view->shape.size();
-        continue;
-      case Code::kContiguous:
-        if (!view->is_dense()) return false;
-        continue;
-
-      case Code::kBindFront: cells[i.a].i = sizes[i.axis]; continue;
-      case Code::kBindBack: cells[i.a].i = sizes[rank - i.axis]; continue;
-      case Code::kCheckFront:
-        if (cells[i.a].i != sizes[i.axis]) return false;
-        continue;
-      case Code::kCheckBack:
-        if (cells[i.a].i != sizes[rank - i.axis]) return false;
-        continue;
-      case Code::kCheckFrontImm:
-        if (i.imm != sizes[i.axis]) return false;
-        continue;
-      case Code::kCheckBackImm:
-        if (i.imm != sizes[rank - i.axis]) return false;
-        continue;
-      case Code::kBindScaledFront:
-        if (!bind_scaled(i, sizes[i.axis])) return false;
-        continue;
-      case Code::kBindScaledBack:
-        if (!bind_scaled(i, sizes[rank - i.axis])) return false;
-        continue;
-      case Code::kRank:
-        if (rank != i.c + std::size_t{cells[i.a].count}) return false;
-        continue;
-      case Code::kBindSplice: {
-        Cell& cell = cells[i.a];
-        cell.count = static_cast<std::uint32_t>(rank - i.b);
-        copy_sizes(sizes + i.axis, const_cast<std::int64_t*>(cell.ints), cell.count);
-        continue;
-      }
-      case Code::kBindPrefix: {
-        const Cell& suffix = cells[i.b];
-        if (rank < suffix.count) return false;
-        Cell& cell = cells[i.a];
-        cell.count = static_cast<std::uint32_t>(rank - suffix.count);
-        if (!same_sizes(sizes + cell.count, suffix.ints, suffix.count)) return false;
-        copy_sizes(sizes, const_cast<std::int64_t*>(cell.ints), cell.count);
-        continue;
-      }
-      case Code::kCheckWhole:
-        if (rank != cells[i.a].count || !same_sizes(sizes, cells[i.a].ints, rank)) return false;
-        continue;
-      case Code::kCheckSplice:
-        if (!same_sizes(sizes + i.axis, cells[i.a].ints, cells[i.a].count)) return false;
-        continue;
-
-      case Code::kAdd:
-        if (__builtin_add_overflow(cells[i.b].i, cells[i.c].i, &cells[i.a].i)) return false;
-        continue;
-      case Code::kSub:
-        if (__builtin_sub_overflow(cells[i.b].i, cells[i.c].i, &cells[i.a].i)) return false;
-        continue;
-      case Code::kMul:
-        if (__builtin_mul_overflow(cells[i.b].i, cells[i.c].i, &cells[i.a].i)) return false;
-        continue;
-      case Code::kFloorDiv:
-        if (!floor_div(cells[i.b].i, cells[i.c].i, cells[i.a].i)) return false;
-        continue;
-      case Code::kMod:
-        if (!floor_mod(cells[i.b].i, cells[i.c].i, cells[i.a].i)) return false;
-        continue;
-      case Code::kAddImm:
-        if (__builtin_add_overflow(cells[i.b].i, i.imm, &cells[i.a].i)) return false;
-        continue;
-      case Code::kMulImm:
-        if (__builtin_mul_overflow(cells[i.b].i, i.imm, &cells[i.a].i)) return false;
-        continue;
-      case Code::kFloorDivImm:
-        if (!floor_div(cells[i.b].i, i.imm, cells[i.a].i)) return false;
-        continue;
-      case Code::kModImm:
-        if (!floor_mod(cells[i.b].i, i.imm, cells[i.a].i)) return false;
-        continue;
-      case Code::kLength: cells[i.a].i = cells[i.b].count; continue;
-      case Code::kItem:
-        if (i.c >= cells[i.b].count) return false;
-        cells[i.a].i = cells[i.b].ints[i.c];
-        continue;
-      case Code::kEvaluate: {
-        Cell value;
-        if (!evaluate_cell(state, frame.arena, static_cast<Expr>(i.imm), value)) return false;
-        if (i.axis != 0 && value.tag == Tag::kStr) {
-          const auto dtype = dtype_from_name(value.str());
-          if (!dtype) return false;
-          value = Cell::dtype_of(*dtype);
-        }
-        if (value.tag != (i.axis != 0 ? Tag::kDType : Tag::kInt)) return false;
-        cells[i.a].i = value.i;
-        continue;
-      }
-      case Code::kMove: cells[i.a] = cells[i.b]; continue;
-
-      case Code::kJumpCompare: jump = compare(i.axis, cells[i.a].i, cells[i.b].i); break;
-      case Code::kJumpCompareImm: jump = compare(i.axis, cells[i.a].i, i.imm); break;
-      case Code::kJumpDivides:
-        if (cells[i.b].i == 0) return false;
-        jump = (cells[i.b].i == -1 || cells[i.a].i % cells[i.b].i == 0) == (i.axis == 0);
-        break;
-      case Code::kJumpDividesImm: jump = (cells[i.a].i % i.imm == 0) == (i.axis == 0); break;
-      case Code::kJumpIn: jump = ((i.imm >> cells[i.a].i) & 1) != i.axis; break;
-      case Code::kJumpInCell: jump = ((cells[i.b].i >> cells[i.a].i) & 1) != i.axis; break;
-      case Code::kJumpEvaluate: {
-        Cell value;
-        if (!evaluate_cell(state, frame.arena, static_cast<Expr>(i.imm), value) || value.tag != Tag::kBool) return false;
-        jump = value.i == i.axis;
-        break;
-      }
-      case Code::kJump: jump = true; break;
-
-      case Code::kStep:
-        if (!Walker(data_, instance, args, frame, state, nullptr)
-                 .run_step(*state.entry, state.entry->branch.steps[static_cast<std::size_t>(i.imm)])) {
-          return false;
-        }
-        continue;
-
-      case Code::kOutBegin:
-      case Code::kOutBeginImm:
-        out.spec = &frame.outputs[i.a];
-        out.sizes = out.spec->shape.data();
-        out.rank = 0;
-        out.spec->dtype = i.code == Code::kOutBegin ? cells[i.b].dtype() : static_cast<DType>(i.imm);
-        continue;
-      case Code::kOutDim:
-        if (!out.append(cells[i.b].i)) return false;
-        continue;
-      case Code::kOutImm:
-        if (!out.append(i.imm)) return false;
-        continue;
-      case Code::kOutSplice:
-        if (!out.append(cells[i.b].ints, cells[i.b].count)) return false;
-        continue;
-      case Code::kOutBroadcast: {
-        const Cell& a = cells[i.b];
-        const Cell& b = cells[i.c];
-        std::uint32_t added = 0;
-        std::uint32_t axis = 0;
-        if (out.rank + std::max(a.count, b.count) > kMaxRank ||
-            !broadcast_pair({a.ints, a.count}, {b.ints, b.count}, out.sizes + out.rank, added, axis)) {
-          return false;
-        }
-        out.rank += added;
-        continue;
-      }
-      case Code::kOutEvaluate: {
-        Cell value;
-        if (!evaluate_cell(state, frame.arena, static_cast<Expr>(i.imm), value)) return false;
-        if (value.tag == Tag::kList && value.count == 0) continue;
-        if (value.tag != Tag::kInts || !out.append(value.ints, value.count)) return false;
-        continue;
-      }
-      case Code::kOutEnd:
-        if (!out.finish(nonempty)) return false;
-        continue;
-      case Code::kDone: return finish(instance, args, frame, state, placed ? &device : nullptr, nonempty);
-    }
-    if (!jump) continue;
-    if (i.c == kFail) return false;
-    at = code + i.c - 1;
-  }
-}
 
 /// After inference: the device, the effects.
 bool Plan::finish(const Instance& instance, const CallArgs& args, Frame& frame, State& state, const Device* device,
@@ -436,22 +158,19 @@ bool Plan::finish(const Instance& instance, const CallArgs& args, Frame& frame, 
 bool Plan::check_out(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const {
   const TensorView& out = *args.out;
   const OutputSpec& spec = frame.outputs[static_cast<std::size_t>(buffered_output_)];
-  if (!spec.present || !(out.shape == spec.shape) || out.dtype != spec.dtype || !(out.device == frame.device)) return !spec.present;
+  if (!spec.present) return true;
+  if (!same_shape(out.shape, spec.shape) || out.dtype != spec.dtype || !(out.device == frame.device)) return false;
   if (args.meta) return true;
-  const Span own = span_of(out);
-  bool clear = own.dense && own.simple;
-  if (clear && own.low != own.high) {
-    for (const TensorArg& arg : args.inputs) {
-      for (std::uint32_t k = 0; k < arg.count; ++k) {
-        const Span other = span_of(*arg.items[k]);
-        clear = clear && other.simple && (other.high <= own.low || own.high <= other.low);
-      }
-    }
-    for (const auto& tensor : instance.tensors()) {
-      if (!tensor) continue;
-      const Span other = span_of(tensor->view());
-      clear = clear && other.simple && (other.high <= own.low || own.high <= other.low);
-    }
+  const std::int64_t count = dense_count(out);
+  if (count == 0) return true;
+  bool clear = count > 0;
+  const auto low = reinterpret_cast<std::uintptr_t>(out.first());
+  const std::uintptr_t high = clear ? low + static_cast<std::uintptr_t>(count) * size_bytes_of(out.dtype) : 0;
+  for (const TensorArg& arg : args.inputs) {
+    for (std::uint32_t k = 0; clear && k < arg.count; ++k) clear = clear_of(*arg.items[k], low, high);
+  }
+  for (const auto& tensor : instance.tensors()) {
+    if (tensor) clear = clear && clear_of(tensor->view(), low, high);
   }
   if (clear) return true;
   return Walker(data_, instance, args, frame, state, nullptr)

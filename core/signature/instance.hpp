@@ -30,7 +30,8 @@ struct BranchEntry {
   std::vector<bool> written;
   bool returns_or_writes = false;
   std::vector<std::vector<Expr>> fields;  ///< by interface and field, folded; kNoExpr where the flow computes it
-  std::vector<std::int32_t> active;       ///< by step: the interface, or -1
+  std::vector<std::int32_t> active;       ///< by step: the interface, -1 for none, -2 where payloads decide
+  std::vector<Expr> conditions;           ///< by interface, folded; kNoExpr where it has none
   std::vector<std::vector<Expr>> temporary_dtypes;  ///< by interface and argument; kNoExpr where it has none
   BranchEntry* next = nullptr;
 };

@@ -144,20 +144,36 @@ void Plan::finish_entry(BranchEntry& entry) const {
       entry.temporary_dtypes[i].push_back(arg.dtype.given() ? folder.fold(arg.dtype.root) : kNoExpr);
       folder.forget_error();
     }
-    bool active = true;
-    if (interface.when.given()) {
-      const Expr when = folder.fold(interface.when.root);
-      folder.forget_error();
-      active = constant_bool(branch.pool, when).value_or(true);
-    }
-    if (active && entry.active[decl_.interfaces[i].step] < 0) entry.active[decl_.interfaces[i].step] = static_cast<std::int32_t>(i);
+    const std::uint32_t step = decl_.interfaces[i].step;
+    entry.conditions.push_back(interface.when.given() ? folder.fold(interface.when.root) : kNoExpr);
+    folder.forget_error();
+    const bool always = entry.conditions.back() == kNoExpr && !interface.when.given();
+    const auto known = always ? std::optional(true) : constant_bool(branch.pool, entry.conditions.back());
+    if (!known) entry.active[step] = -2;
+    if (known == true && entry.active[step] == -1) entry.active[step] = static_cast<std::int32_t>(i);
   }
 }
 
-std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Construction&, const CallFrame& frame) const {
-  const BranchEntry& entry = *static_cast<const Frame&>(frame).state->entry;
-  if (step >= entry.active.size() || entry.active[step] < 0) return std::nullopt;
-  return static_cast<std::uint32_t>(entry.active[step]);
+std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Construction&,
+                                                    const CallFrame& call_frame) const {
+  const State& state = *static_cast<const Frame&>(call_frame).state;
+  const BranchEntry& entry = *state.entry;
+  if (step >= entry.active.size()) return std::nullopt;
+  if (entry.active[step] >= 0) return static_cast<std::uint32_t>(entry.active[step]);
+  if (entry.active[step] == -1) return std::nullopt;
+  // Payloads are parameters, compared as they are: nothing here needs memory that an arena would not have.
+  Arena arena;
+  Env env;
+  env.pool = &entry.branch.pool;
+  env.symbols = state.cells;
+  env.presence = entry.branch.facts.presence;
+  env.arena = &arena;
+  for (std::uint32_t i = 0; i < entry.conditions.size(); ++i) {
+    bool holds = true;
+    if (decl_.interfaces[i].step != step) continue;
+    if (entry.conditions[i] == kNoExpr || (evaluate_bool(env, entry.conditions[i], holds) && holds)) return i;
+  }
+  return std::nullopt;
 }
 
 bool Plan::eval_call(std::uint32_t interface, const Construction&, const CallArgs&, CallFrame& call_frame,

@@ -21,6 +21,8 @@ class Plan final : public SignaturePlan {
   std::unique_ptr<CallFrame> make_frame() const override;
   bool check(const Construction& construction, const CallArgs& args, CallFrame& frame) const override;
   Error failure(const Construction& construction, const CallArgs& args, const CallFrame& frame) const override;
+  Result<RangedOutputs> infer_ranges(const Construction& construction, std::span<const std::optional<RangedTensor>> inputs,
+                                     bool with_out) const override;
   std::optional<std::uint32_t> active_interface(std::uint32_t step, const Construction& construction,
                                                 const CallFrame& frame) const override;
   bool eval_call(std::uint32_t interface, const Construction& construction, const CallArgs& args, CallFrame& frame,
@@ -39,6 +41,9 @@ class Plan final : public SignaturePlan {
  private:
   [[nodiscard]] std::uint64_t mask_of(const CallArgs& args) const;
   [[nodiscard]] bool required_are_present(const CallArgs& args) const;
+  // run.cpp
+  struct Run;
+  struct Instructions;
   // check.cpp
   State* select(const Instance& instance, Frame& frame, std::uint64_t mask) const;
   void fill(const Instance& instance, State& state) const;

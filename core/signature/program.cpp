@@ -243,6 +243,12 @@ class ProgramMaker {
     return kNegated[static_cast<std::size_t>(op)];
   }
 
+  /// Bit 0: less, bit 1: equal, bit 2: greater.
+  static std::size_t relation(CompareOp op) {
+    static constexpr std::size_t kRelations[] = {2, 5, 1, 3, 4, 6};
+    return kRelations[static_cast<std::size_t>(op)];
+  }
+
   void link(Expr e, std::size_t i, bool when, Patches& out) {
     const Expr left = pool_.child(e, i - 1);
     const Expr right = pool_.child(e, i);
@@ -252,7 +258,10 @@ class ProgramMaker {
     if (zero && equality && pool_.at(left).op == Op::kMod && !settled(left)) {
       const std::uint16_t a = int_cell(pool_.child(left, 0));
       const Expr divisor = pool_.child(left, 1);
-      if (pool_.at(divisor).op == Op::kInt && pool_.at(divisor).value > 0) {
+      const std::int64_t literal = pool_.at(divisor).op == Op::kInt ? pool_.at(divisor).value : 0;
+      if (literal > 0 && (literal & (literal - 1)) == 0) {
+        emit(Code::kJumpBits, a, 0, 0, literal - 1, op == CompareOp::kNe ? 1 : 0);
+      } else if (pool_.at(divisor).op == Op::kInt && pool_.at(divisor).value > 0) {
         emit(Code::kJumpDividesImm, a, 0, 0, pool_.at(divisor).value, op == CompareOp::kNe ? 1 : 0);
       } else {
         const std::uint16_t b = int_cell(divisor);
@@ -260,11 +269,11 @@ class ProgramMaker {
       }
     } else if (pool_.at(right).op == Op::kInt) {
       const std::uint16_t a = int_cell(left);
-      emit(Code::kJumpCompareImm, a, 0, 0, pool_.at(right).value, static_cast<std::size_t>(op));
+      emit(Code::kJumpCompareImm, a, 0, 0, pool_.at(right).value, relation(op));
     } else {
       const std::uint16_t a = int_cell(left);
       const std::uint16_t b = int_cell(right);
-      emit(Code::kJumpCompare, a, b, 0, 0, static_cast<std::size_t>(op));
+      emit(Code::kJumpCompare, a, b, 0, 0, relation(op));
     }
     out.push_back(program_.code.size() - 1);
   }
@@ -349,9 +358,33 @@ class ProgramMaker {
     axis(s, term, back, back ? term.elements.size() - s.element : s.element, index);
   }
 
+  /// Adds an axis to the instruction before, where that ends on the axis before it.
+  bool fuse(std::uint16_t cell, bool check, std::size_t place) {
+    if (program_.code.empty()) return false;
+    Instruction& last = program_.code.back();
+    const bool single = last.code == Code::kBindFront || last.code == Code::kCheckFront;
+    if (single && last.axis + 1u == place && last.a != cell) {
+      const std::uint16_t first = last.a;
+      last.c = last.code == Code::kCheckFront ? 1 : 0;
+      last.code = Code::kAxes;
+      last.b = 1;
+      last.imm = first;
+    } else if (last.code != Code::kAxes || last.axis + std::size_t{last.b} != place || last.b == 4) {
+      return false;
+    }
+    for (unsigned i = 0; i < last.b; ++i) {  // a cell that this instruction binds is not there to compare with
+      if (((static_cast<std::uint64_t>(last.imm) >> (16 * i)) & 0xffffu) == cell) return false;
+    }
+    last.imm |= static_cast<std::int64_t>(static_cast<std::uint64_t>(cell) << (16u * last.b));
+    if (check) last.c = static_cast<std::uint16_t>(last.c | (1u << last.b));
+    ++last.b;
+    return true;
+  }
+
   void axis(const Step& s, const TensorTerm& term, bool back, std::size_t place, std::size_t index) {
     const Expr e = term.elements[s.element].expr;
     if (s.kind == StepKind::kBindDim) {
+      if (!back && fuse(static_cast<std::uint16_t>(s.target), false, place)) return;
       emit(back ? Code::kBindBack : Code::kBindFront, s.target, 0, 0, 0, place);
       return;
     }
@@ -370,6 +403,7 @@ class ProgramMaker {
       return;
     }
     const std::uint16_t cell = int_cell(e);
+    if (!back && fuse(cell, true, place)) return;
     emit(back ? Code::kCheckBack : Code::kCheckFront, cell, 0, 0, 0, place);
   }
 
@@ -455,7 +489,7 @@ class ProgramMaker {
     }
     if (program_.first_device_input < 0) program_.first_device_input = static_cast<std::int32_t>(input);
     current_ = s.tensor;
-    if (decl.contiguous) emit(Code::kContiguous);
+    if (decl.contiguous) emit(Code::kContiguous, input);
   }
 
   // ---- Outputs ------------------------------------------------------------------------------------------
@@ -478,8 +512,7 @@ class ProgramMaker {
         if (pool_.at(e.expr).op == Op::kInt) {
           emit(Code::kOutImm, 0, 0, 0, pool_.at(e.expr).value);
         } else {
-          const std::uint16_t cell = int_cell(e.expr);
-          emit(Code::kOutDim, 0, cell);
+          append_dim(int_cell(e.expr));
         }
         continue;
       }
@@ -492,6 +525,19 @@ class ProgramMaker {
       }
     }
     emit(Code::kOutEnd, index);
+  }
+  void append_dim(std::uint16_t cell) {
+    Instruction& last = program_.code.back();
+    if (last.code == Code::kOutDim) {
+      last.code = Code::kOutDims;
+      last.imm = last.b;
+      last.b = 1;
+    } else if (last.code != Code::kOutDims || last.b == 4) {
+      emit(Code::kOutDim, 0, cell);
+      return;
+    }
+    last.imm |= static_cast<std::int64_t>(static_cast<std::uint64_t>(cell) << (16u * last.b));
+    ++last.b;
   }
   [[nodiscard]] bool is_broadcast_of_two(Expr e) const {
     const Node& n = pool_.at(e);

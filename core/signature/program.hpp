@@ -24,6 +24,7 @@ enum class Code : std::uint8_t {
   kCheckBack,
   kCheckFrontImm,    ///< size equals imm
   kCheckBackImm,
+  kAxes,             ///< b axes from `axis` on, cells in imm, 16 bits each: equal where the bit in c is set, else bound
   kBindScaledFront,  ///< a := (size - imm) / b
   kBindScaledBack,
   kRank,             ///< rank equals c + the length of cell a
@@ -45,11 +46,12 @@ enum class Code : std::uint8_t {
   kItem,         ///< a := item c of cell b
   kEvaluate,     ///< a := the expression imm
   kMove,         ///< a := cell b
-  // Jumps: to instruction c where the comparison `axis` holds; kFail ends the check.
+  // Jumps: to instruction c; kFail ends the check. A comparison's `axis` has bit 0 for less, 1 for equal, 2 for greater.
   kJumpCompare,     ///< a ? b
   kJumpCompareImm,  ///< a ? imm
-  kJumpDivides,     ///< a % b == 0, or != 0 where axis is 1; b > 0 or the check fails
+  kJumpDivides,     ///< a % b == 0, or != 0 where axis is 1; the check fails where b is 0
   kJumpDividesImm,  ///< a % imm
+  kJumpBits,        ///< a & imm == 0, or != 0 where axis is 1
   kJumpIn,          ///< bit of dtype cell a in imm; axis 1: the bit is clear
   kJumpInCell,      ///< the same with the mask in cell b
   kJumpEvaluate,    ///< the Bool expression imm is axis
@@ -60,6 +62,7 @@ enum class Code : std::uint8_t {
   kOutBegin,     ///< b: dtype cell
   kOutBeginImm,  ///< imm: dtype
   kOutDim,       ///< appends cell b
+  kOutDims,      ///< appends b cells, in imm, 16 bits each
   kOutImm,       ///< appends imm
   kOutSplice,    ///< appends the items of cell b
   kOutBroadcast, ///< appends broadcast(cell b, cell c)

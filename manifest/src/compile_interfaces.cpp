@@ -7,6 +7,7 @@
 #include "tenon/core/contract.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/core/schema_of.hpp"
+#include "tenon/core/signature/evaluate.hpp"
 
 namespace tenon::manifest {
 
@@ -229,6 +230,66 @@ void Compiler::declare_interfaces() {
     decl.contract_hash = fnv1a64(decl.contract_text);
     data_.decl.interfaces.push_back(std::move(decl));
     data_.interfaces.push_back(std::move(data));
+  }
+}
+
+void Compiler::check_interfaces(const signature::Branch& branch) {
+  signature::Pool pool;
+  signature::Folder folder(data_, branch.facts, pool);
+  std::vector<Expr> conditions;
+  std::vector<std::uint32_t> payloads;
+  for (const signature::InterfaceData& interface : data_.interfaces) {
+    conditions.push_back(interface.when.given() ? folder.fold(interface.when.root) : kNoExpr);
+    if (conditions.back() == kNoExpr || signature::constant_bool(pool, conditions.back())) continue;
+    signature::collect_symbols(pool, conditions.back(), payloads, false);
+  }
+  // The values that the payloads of Maybe enums and bools take; anything else is no discriminant.
+  std::vector<std::vector<Value>> values;
+  std::size_t total = 1;
+  for (const std::uint32_t s : payloads) {
+    values.emplace_back();
+    const signature::Symbol& symbol = data_.symbols[s];
+    if (symbol.kind == SymbolKind::kParam && data_.param_types[symbol.ordinal].members.size() == 1) {
+      const signature::TypeMember& m = data_.param_types[symbol.ordinal].members.front();
+      if (m.tag == TypeTag::kBool) values.back() = {Value(false), Value(true)};
+      if (m.tag == TypeTag::kEnum) values.back().assign(m.names.begin(), m.names.end());
+    }
+    total *= values.back().size();
+    if (!values.back().empty() && total <= 4096) continue;
+    report(data_.decl.where, "interfaces", "interface.when", fmt::format("a condition of an interface reads '{}', which is no discriminant", symbol.name)).expected =
+        "Bool and enum parameters, payloads of Maybe enums, presence, constructors";
+    return;
+  }
+  for (std::size_t n = 0; n < total; ++n) {
+    signature::Arena arena;
+    std::vector<signature::Cell> cells(data_.symbols.size());
+    std::string where = describe(branch.choices);
+    for (std::size_t i = 0, rest = n; i < payloads.size(); rest /= values[i].size(), ++i) {
+      const Value& value = values[i][rest % values[i].size()];
+      cells[payloads[i]] = signature::cell_of(value, arena);
+      where += fmt::format(", {} = {}", data_.symbol_names[payloads[i]], value.to_string());
+    }
+    signature::Env env;
+    env.pool = &pool;
+    env.symbols = cells;
+    env.arena = &arena;
+    for (std::uint32_t step = 0; step < data_.decl.steps.size(); ++step) {
+      std::string active;
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < conditions.size(); ++i) {
+        bool holds = true;
+        if (data_.decl.interfaces[i].step != step) continue;
+        if (conditions[i] != kNoExpr && (!signature::evaluate_bool(env, conditions[i], holds) || !holds)) continue;
+        active += (active.empty() ? "" : ", ") + data_.decl.interfaces[i].name;
+        ++count;
+      }
+      if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty()))) continue;
+      Diagnostic& d = report(data_.decl.where, "interfaces", "interface.active",
+                             fmt::format("step '{}' has {} active interfaces {}", data_.decl.steps[step].name, count, where));
+      d.found = active.empty() ? "none" : active;
+      d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";
+      return;
+    }
   }
 }
 

@@ -61,6 +61,9 @@ Compiler::Groups Compiler::group_discriminants() const {
     read(data_.lets[i], names);
     links.link(names);
   }
+  std::vector<std::uint32_t> conditions;  // of interfaces: their combinations are visited together
+  for (const signature::InterfaceData& interface : data_.interfaces) read(interface.when, conditions);
+  if (!conditions.empty()) links.link(conditions);
   std::map<std::size_t, std::vector<std::size_t>> by_root;
   for (std::size_t d = 0; d < data_.discriminants.size(); ++d) {
     const std::uint32_t symbol = data_.discriminants[d].symbol;
@@ -183,6 +186,7 @@ void Compiler::check_point(const Choices& choices) {
   }
   check_branch_kinds(branch);
   check_branch_combos(branch);
+  check_interfaces(branch);
 }
 
 std::string Compiler::describe(const Choices& choices) const {

@@ -92,6 +92,8 @@ class Compiler {
                      signature::InterfaceData& data, std::vector<Kind>& kinds);
   void declare_arg(const InterfaceEntry& source, const ArgEntry& arg, InterfaceDecl& decl, signature::InterfaceData& data,
                    const std::vector<Kind>& kinds);
+  /// Exactly one interface per step is active, at most one in an optional step, whatever the payloads are.
+  void check_interfaces(const signature::Branch& branch);
   bool field_kind(const Kind& kind, Expr e, CallFieldDecl& field);
   [[nodiscard]] std::uint32_t value_kind(Expr e) const;
   void make_branches();

@@ -1,5 +1,6 @@
 // How long a signature check takes: the good path, on a warm frame.
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@ namespace tenon::manifest {
 namespace {
 
 /// Dense grouped-query attention: 3 to 8 inputs, 10 refinements.
-constexpr std::string_view kAttention = R"(GQADenseFwdOp:
+constexpr std::string_view kAttention = R"yaml(GQADenseFwdOp:
   family: demo
   status: spec-only
   signature:
@@ -52,7 +53,7 @@ constexpr std::string_view kAttention = R"(GQADenseFwdOp:
     - "not present(rope_cos) or P >= S"
   workloads: [{B: 1, Q: 4, S: 4, H: 4, G: 2, D: 64, dtype_cases: [{T: float16}], label: a}]
   roofline: {flops: "0"}
-)";
+)yaml";
 
 struct Fixture {
   std::shared_ptr<const SignaturePlan> plan;

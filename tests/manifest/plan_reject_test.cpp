@@ -214,6 +214,33 @@ TEST_CASE("algebraic values are converted, checked and read") {
   CHECK(why(adt("mask", {{"max_m", 5}})).find("Layout has no constructor 'mask'") != std::string::npos);
 }
 
+TEST_CASE("interfaces of a step are disjoint and cover every branch, payloads of Maybe enums included") {
+  const auto verdict = [](std::string_view first, std::string_view second, std::string_view param = "mode: {type: \"'trunc' | 'floor' | None\", default: null}") {
+    const Compiled c = compile_text(demo("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {" + std::string(param) + "}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    outputs: {y: {dtype: T, shape: \"[*S]\"}}\n",
+                                         "  interfaces:\n    one: {when: \"" + std::string(first) + "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"" + std::string(second) + "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n"));
+    return c.plan != nullptr ? std::string("accepted") : c.text();
+  };
+  CHECK(verdict("not present(mode)", "present(mode)") == "accepted");
+  CHECK(verdict("present(mode) and mode.value == 'floor'", "not present(mode) or mode.value != 'floor'") == "accepted");
+  CHECK(verdict("present(mode) and mode.value == 'floor'", "present(mode) and mode.value != 'floor'").find("has 0 active interfaces at mode absent") != std::string::npos);
+  CHECK(verdict("present(mode)", "not present(mode) or mode.value != 'floor'").find("has 2 active interfaces") != std::string::npos);
+  CHECK(verdict("k > 0", "k <= 0", "k: {type: int, default: 1}").find("reads 'k', which is no discriminant") != std::string::npos);
+}
+
+TEST_CASE("the payload of a Maybe enum decides the interface of a call") {
+  const auto plan = plan_of("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {mode: {type: \"'trunc' | 'floor' | None\", default: null}}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    outputs: {y: {dtype: T, shape: \"[*S]\"}}\n",
+                            "  interfaces:\n    one: {when: \"present(mode) and mode.value == 'floor'\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"not present(mode) or mode.value != 'floor'\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n");
+  const auto active = [&](Value mode) {
+    Call call(plan, {{"mode", std::move(mode)}});
+    call.set("x", DType::kFloat32, {4});
+    REQUIRE(call.check());
+    return plan->active_interface(0, call.construction(), call.frame());
+  };
+  CHECK(active("floor") == 0u);
+  CHECK(active("trunc") == 1u);
+  CHECK(active({}) == 1u);
+}
+
 TEST_CASE("every combination rejected is a fault, and a condition that no point settles is one") {
   Gemm{.rest = "    shape_rules: [\"trans_a and not trans_a\"]\n"}.says("every combination of discriminants is rejected");
 }

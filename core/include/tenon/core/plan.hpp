@@ -99,6 +99,34 @@ struct Traffic {
   std::uint64_t written_bytes = 0;
 };
 
+/// A size of which only the range is known, both ends included.
+struct SizeRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  friend bool operator==(const SizeRange&, const SizeRange&) = default;
+};
+
+/// A tensor as a tracer sees it: its rank is known, its sizes may not be.
+struct RangedTensor {
+  DType dtype = DType::kFloat32;
+  std::vector<SizeRange> sizes;
+  Device device;
+};
+
+/// Outputs for every call whose sizes lie in the ranges.
+struct RangedOutputs {
+  struct Output {
+    bool present = false;
+    DType dtype = DType::kFloat32;
+    std::vector<SizeRange> sizes;
+    std::int32_t alias_input = -1;
+  };
+  std::vector<Output> outputs;
+  std::uint32_t branch = 0;
+  /// What the ranges leave open, each as a condition that a call must meet. Empty: every call in the ranges passes.
+  std::vector<std::string> guards;
+};
+
 /// A manifest entry, compiled. Immutable; every member may be called from any thread.
 class SignaturePlan {
  public:
@@ -128,6 +156,18 @@ class SignaturePlan {
   [[nodiscard]] virtual Error failure(const Construction& construction,
                                       const CallArgs& args,
                                       const CallFrame& frame) const = 0;
+
+  /// Infers outputs from sizes that are given as ranges. Inputs in manifest order, nothing where absent. No lists.
+  /// @errors SignatureMismatch where no call in the ranges can pass. Allocates.
+  /// A plan of another make may leave this out: OpNotAvailable.
+  [[nodiscard]] virtual Result<RangedOutputs> infer_ranges(const Construction& construction,
+                                                           std::span<const std::optional<RangedTensor>> inputs,
+                                                           bool with_out) const {
+    (void)construction;
+    (void)inputs;
+    (void)with_out;
+    return fail(ErrorCode::kOpNotAvailable, decl_.name + " does not infer from ranges");
+  }
 
   // ---- After a successful check on `frame`
   // ---------------------------------------------------------
