@@ -20,11 +20,10 @@ class ProgramMaker {
     if (!suits()) return {};
     for (std::size_t i = 0; i < branch_.steps.size(); ++i) step(i);
     for (const RefinementTerm& r : branch_.refinements) require(r.expr);
-    if (!data_.combos.empty()) return {};
+    combos();
     for (std::uint32_t i = 0; i < branch_.outputs.size(); ++i) output(i);
     emit(Code::kDone);
     program_.compiled = program_.code.size() < kFail && program_.cell_count < kMaxCells;
-    for (const bool w : branch_.written) program_.written_inputs = program_.written_inputs || w;
     return std::move(program_);
   }
 
@@ -32,7 +31,7 @@ class ProgramMaker {
   [[nodiscard]] bool suits() const {
     for (const TensorTerm& t : branch_.inputs) {
       const TensorDecl& decl = tensor_decl(data_, t.symbol);
-      if (decl.list || decl.on_cpu) return false;
+      if (decl.list) return false;
     }
     return std::none_of(branch_.outputs.begin(), branch_.outputs.end(),
                         [&](const TensorTerm& t) { return tensor_decl(data_, t.symbol).list.has_value(); });
@@ -165,6 +164,24 @@ class ProgramMaker {
   using Patches = std::vector<std::size_t>;
   void land(const Patches& patches) {
     for (const std::size_t p : patches) program_.code[p].c = static_cast<std::uint16_t>(program_.code.size());
+  }
+
+  /// One row after the other; past the last one the call is rejected.
+  void combos() {
+    if (data_.combos.empty()) return;
+    Patches accepted;
+    for (const ComboRow& row : data_.combos) {
+      Patches other;
+      for (const auto& [symbol, dtype] : row.assignment) {
+        emit(Code::kJumpIn, symbol, 0, 0, std::int64_t{1} << static_cast<unsigned>(dtype), 1);
+        other.push_back(program_.code.size() - 1);
+      }
+      emit(Code::kJump);
+      accepted.push_back(program_.code.size() - 1);
+      land(other);
+    }
+    emit(Code::kJump, 0, 0, kFail);
+    land(accepted);
   }
 
   void require(Expr e) {
@@ -476,6 +493,12 @@ class ProgramMaker {
     const bool exact = std::none_of(term.elements.begin(), term.elements.end(), [](const Element& e) { return e.splice; });
     const std::size_t least = static_cast<std::size_t>(std::count_if(term.elements.begin(), term.elements.end(), [](const Element& e) { return !e.splice; }));
     const std::uint32_t input = data_.symbols[s.tensor].ordinal;
+    if (decl.on_cpu) {
+      emit(Code::kTensorCpu, input, 0, least, 0, exact ? 1 : 0);
+      emit(Code::kStep, 0, 0, 0, static_cast<std::int64_t>(index));
+      current_ = s.tensor;
+      return;
+    }
     if (s.binds_dtype) {
       emit(Code::kTensorBind, input, s.target, least, data_.symbols[s.target].dtypes.bits(), exact ? 1 : 0);
     } else if (is_symbol(term.dtype, SymbolKind::kDType)) {
@@ -487,7 +510,6 @@ class ProgramMaker {
       emit(Code::kTensorConst, input, 0, least, -1, exact ? 1 : 0);
       emit(Code::kStep, 0, 0, 0, static_cast<std::int64_t>(index));
     }
-    if (program_.first_device_input < 0) program_.first_device_input = static_cast<std::int32_t>(input);
     current_ = s.tensor;
     if (decl.contiguous) emit(Code::kContiguous, input);
   }

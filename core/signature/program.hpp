@@ -15,6 +15,7 @@ enum class Code : std::uint8_t {
   kTensorBind,   ///< b := dtype; imm: the dtypes allowed
   kTensorSame,   ///< dtype equals cell b
   kTensorConst,  ///< dtype equals imm
+  kTensorCpu,    ///< on the CPU, of the rank; dtype apart
   kReload,       ///< makes input a current again, unchecked
   kContiguous,   ///< the current tensor is dense
   // Axes of the current tensor; `axis` counts from the front, or with the suffix Back from the last axis (1 is the last).
@@ -96,8 +97,6 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Hoist> hoists;
   std::uint32_t cell_count = 0;
-  std::int32_t first_device_input = -1;  ///< whose device is the call's
-  bool written_inputs = false;
 };
 
 /// Compiles a branch. What it cannot express falls back to walking a step, or the whole branch.

@@ -136,6 +136,15 @@ struct Plan::Instructions {
     if (view == nullptr || (i->imm >= 0 && i->imm != static_cast<std::int64_t>(view->dtype))) return false;
     return next(i, cells, view->shape.data(), view->shape.size(), run);
   }
+  /// Takes no part in the device of the call.
+  static bool tensor_cpu(At i, Cell* cells, Extents, std::size_t, Run* run) {
+    const TensorArg& arg = run->args.inputs[i->a];
+    if (arg.items == nullptr) return false;
+    const TensorView& view = **arg.items;
+    const std::size_t rank = view.shape.size();
+    if ((i->axis != 0 ? rank != i->c : rank < i->c) || !(view.device.kind == DeviceKind())) return false;
+    return next(i, cells, view.shape.data(), rank, run);
+  }
   static bool reload(At i, Cell* cells, Extents, std::size_t, Run* run) {
     const TensorView& view = **run->args.inputs[i->a].items;
     return next(i, cells, view.shape.data(), view.shape.size(), run);
@@ -393,8 +402,8 @@ struct Plan::Instructions {
 
 // In the order of Code.
 const std::array<Plan::Instructions::Handler, static_cast<std::size_t>(Code::kDone) + 1> Plan::Instructions::kTable{
-    tensor_bind,   tensor_same,      tensor_const,      reload,          contiguous,    bind_front,
-    bind_back,     check_front,      check_back,        check_front_imm, check_back_imm, axes,
+    tensor_bind,   tensor_same,      tensor_const,      tensor_cpu,      reload,        contiguous,
+    bind_front,    bind_back,     check_front,      check_back,        check_front_imm, check_back_imm, axes,
     bind_scaled_front, bind_scaled_back, rank_is,       bind_splice,     bind_prefix,   check_whole,
     check_splice,  add,              sub,               mul,             floor_div_cells, mod_cells,
     add_imm,       mul_imm,          floor_div_imm,     mod_imm,         length,        item,
