@@ -73,7 +73,8 @@ class Reader {
       return 0;
     }
     std::uint64_t v = 0;
-    for (unsigned i = 0; i < 8; ++i) v |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[at_++])) << (8 * i);
+    for (unsigned i = 0; i < 8; ++i)
+      v |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[at_++])) << (8 * i);
     return v;
   }
 
@@ -82,13 +83,18 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// ---- Scalars ------------------------------------------------------------------------------------------
+// ---- Scalars
+// ------------------------------------------------------------------------------------------
 
-std::uint64_t zigzag(std::int64_t v) { return (static_cast<std::uint64_t>(v) << 1) ^ static_cast<std::uint64_t>(v >> 63); }
-std::int64_t unzigzag(std::uint64_t v) { return static_cast<std::int64_t>(v >> 1) ^ -static_cast<std::int64_t>(v & 1); }
+std::uint64_t zigzag(std::int64_t v) {
+  return (static_cast<std::uint64_t>(v) << 1) ^ static_cast<std::uint64_t>(v >> 63);
+}
+std::int64_t unzigzag(std::uint64_t v) {
+  return static_cast<std::int64_t>(v >> 1) ^ -static_cast<std::int64_t>(v & 1);
+}
 
 template <class A, class T>
-  requires std::is_integral_v<T> || std::is_enum_v<T>
+requires std::is_integral_v<T> || std::is_enum_v<T>
 void archive(A& a, T& v) {
   if constexpr (A::kReads) {
     if constexpr (std::is_enum_v<T>) {
@@ -136,38 +142,70 @@ void archive(A& a, DTypeSet& v) {
 }
 
 // Every overload is declared before the templates over containers use them.
-template <class A> void archive(A& a, Value& v);
-template <class A> void archive(A& a, SourceLocation& v);
-template <class A> void archive(A& a, ListBounds& v);
-template <class A> void archive(A& a, ToleranceDecl& v);
-template <class A> void archive(A& a, ParamDecl& v);
-template <class A> void archive(A& a, TensorDecl& v);
-template <class A> void archive(A& a, CallFieldDecl& v);
-template <class A> void archive(A& a, InterfaceArgDecl& v);
-template <class A> void archive(A& a, InterfaceDecl& v);
-template <class A> void archive(A& a, StepDecl& v);
-template <class A> void archive(A& a, StageDecl& v);
-template <class A> void archive(A& a, EffectBranch& v);
-template <class A> void archive(A& a, Node& v);
-template <class A> void archive(A& a, TextExpr& v);
-template <class A> void archive(A& a, Symbol& v);
-template <class A> void archive(A& a, TypeMember& v);
-template <class A> void archive(A& a, ParamType& v);
-template <class A> void archive(A& a, AdtFieldType& v);
-template <class A> void archive(A& a, AdtConstructorType& v);
-template <class A> void archive(A& a, AdtType& v);
-template <class A> void archive(A& a, PatternData& v);
-template <class A> void archive(A& a, FamilyCaseData& v);
-template <class A> void archive(A& a, FamilyData& v);
-template <class A> void archive(A& a, TensorData& v);
-template <class A> void archive(A& a, Discriminant& v);
-template <class A> void archive(A& a, ArgData& v);
-template <class A> void archive(A& a, InterfaceData& v);
-template <class A> void archive(A& a, ComboRow& v);
-template <class A, class T> void archive(A& a, std::vector<T>& v);
-template <class A> void archive(A& a, std::vector<bool>& v);
-template <class A, class T> void archive(A& a, std::optional<T>& v);
-template <class A, class T, class U> void archive(A& a, std::pair<T, U>& v);
+template <class A>
+void archive(A& a, Value& v);
+template <class A>
+void archive(A& a, SourceLocation& v);
+template <class A>
+void archive(A& a, ListBounds& v);
+template <class A>
+void archive(A& a, ToleranceDecl& v);
+template <class A>
+void archive(A& a, ParamDecl& v);
+template <class A>
+void archive(A& a, TensorDecl& v);
+template <class A>
+void archive(A& a, CallFieldDecl& v);
+template <class A>
+void archive(A& a, InterfaceArgDecl& v);
+template <class A>
+void archive(A& a, InterfaceDecl& v);
+template <class A>
+void archive(A& a, StepDecl& v);
+template <class A>
+void archive(A& a, StageDecl& v);
+template <class A>
+void archive(A& a, EffectBranch& v);
+template <class A>
+void archive(A& a, Node& v);
+template <class A>
+void archive(A& a, TextExpr& v);
+template <class A>
+void archive(A& a, Symbol& v);
+template <class A>
+void archive(A& a, TypeMember& v);
+template <class A>
+void archive(A& a, ParamType& v);
+template <class A>
+void archive(A& a, AdtFieldType& v);
+template <class A>
+void archive(A& a, AdtConstructorType& v);
+template <class A>
+void archive(A& a, AdtType& v);
+template <class A>
+void archive(A& a, PatternData& v);
+template <class A>
+void archive(A& a, FamilyCaseData& v);
+template <class A>
+void archive(A& a, FamilyData& v);
+template <class A>
+void archive(A& a, TensorData& v);
+template <class A>
+void archive(A& a, Discriminant& v);
+template <class A>
+void archive(A& a, ArgData& v);
+template <class A>
+void archive(A& a, InterfaceData& v);
+template <class A>
+void archive(A& a, ComboRow& v);
+template <class A, class T>
+void archive(A& a, std::vector<T>& v);
+template <class A>
+void archive(A& a, std::vector<bool>& v);
+template <class A, class T>
+void archive(A& a, std::optional<T>& v);
+template <class A, class T, class U>
+void archive(A& a, std::pair<T, U>& v);
 
 template <class A, class T>
 void archive(A& a, std::vector<T>& v) {
@@ -215,7 +253,8 @@ void each(A& a, T&... fields) {
   (archive(a, fields), ...);
 }
 
-// ---- Values -------------------------------------------------------------------------------------------
+// ---- Values
+// -------------------------------------------------------------------------------------------
 
 template <class T, class A>
 void alternative(A& a, Value& v) {
@@ -241,75 +280,313 @@ void archive(A& a, Value& v) {
     case 0:
       if constexpr (A::kReads) v = {};
       return;
-    case 1: return alternative<bool>(a, v);
-    case 2: return alternative<std::int64_t>(a, v);
-    case 3: return alternative<double>(a, v);
-    case 4: return alternative<DType>(a, v);
-    case 5: return alternative<std::string>(a, v);
-    case 6: return alternative<ValueList>(a, v);
-    case 7: return alternative<AdtValue>(a, v);
-    case 8: return alternative<OpaqueValue>(a, v);
+    case 1:
+      return alternative<bool>(a, v);
+    case 2:
+      return alternative<std::int64_t>(a, v);
+    case 3:
+      return alternative<double>(a, v);
+    case 4:
+      return alternative<DType>(a, v);
+    case 5:
+      return alternative<std::string>(a, v);
+    case 6:
+      return alternative<ValueList>(a, v);
+    case 7:
+      return alternative<AdtValue>(a, v);
+    case 8:
+      return alternative<OpaqueValue>(a, v);
     default:
       if constexpr (A::kReads) a.good = false;
   }
 }
 
-// ---- Declarations -------------------------------------------------------------------------------------
+// ---- Declarations
+// -------------------------------------------------------------------------------------
 
-template <class A> void archive(A& a, SourceLocation& v) { each(a, v.file, v.line, v.column); }
-template <class A> void archive(A& a, ListBounds& v) { each(a, v.min, v.max); }
-template <class A> void archive(A& a, ToleranceDecl& v) { each(a, v.reason, v.by_dtype); }
-template <class A> void archive(A& a, ParamDecl& v) { each(a, v.name, v.type_text, v.default_value, v.kw_only, v.where); }
-template <class A> void archive(A& a, TensorDecl& v) {
-  each(a, v.name, v.role, v.dtype_text, v.shape_text, v.optional, v.optional_text, v.mutated, v.mutated_text, v.write_only,
-       v.contiguous, v.on_cpu, v.buffer_out, v.alias, v.may_alias, v.list, v.list_count_text, v.values_text, v.requires_texts,
-       v.dtypes, v.where);
+template <class A>
+void archive(A& a, SourceLocation& v) {
+  auto& [file, line, column] = v;
+  each(a, file, line, column);
 }
-template <class A> void archive(A& a, CallFieldDecl& v) {
-  each(a, v.name, v.kind, v.optional, v.members, v.from_flow, v.text, v.default_value);
+template <class A>
+void archive(A& a, ListBounds& v) {
+  auto& [min, max] = v;
+  each(a, min, max);
 }
-template <class A> void archive(A& a, InterfaceArgDecl& v) {
-  each(a, v.name, v.source, v.index, v.role, v.dtypes, v.optional, v.list, v.shape_text, v.dtype_text);
+template <class A>
+void archive(A& a, ToleranceDecl& v) {
+  auto& [reason, by_dtype] = v;
+  each(a, reason, by_dtype);
 }
-template <class A> void archive(A& a, InterfaceDecl& v) {
-  each(a, v.name, v.step, v.when_text, v.fields, v.args, v.contract_text, v.contract_hash, v.where);
+template <class A>
+void archive(A& a, ParamDecl& v) {
+  auto& [name, type_text, default_value, kw_only, where] = v;
+  each(a, name, type_text, default_value, kw_only, where);
 }
-template <class A> void archive(A& a, StepDecl& v) { each(a, v.name, v.optional); }
-template <class A> void archive(A& a, StageDecl& v) { each(a, v.name, v.op, v.kernel, v.optional); }
-template <class A> void archive(A& a, EffectBranch& v) {
-  each(a, v.written_inputs, v.has_out, v.in_place, v.returned_outputs, v.schema);
+template <class A>
+void archive(A& a, TensorDecl& v) {
+  auto& [name,
+         role,
+         dtype_text,
+         shape_text,
+         optional,
+         optional_text,
+         mutated,
+         mutated_text,
+         write_only,
+         contiguous,
+         on_cpu,
+         buffer_out,
+         alias,
+         may_alias,
+         list,
+         list_count_text,
+         values_text,
+         requires_texts,
+         dtypes,
+         where] = v;
+  each(a,
+       name,
+       role,
+       dtype_text,
+       shape_text,
+       optional,
+       optional_text,
+       mutated,
+       mutated_text,
+       write_only,
+       contiguous,
+       on_cpu,
+       buffer_out,
+       alias,
+       may_alias,
+       list,
+       list_count_text,
+       values_text,
+       requires_texts,
+       dtypes,
+       where);
 }
-template <class A> void archive(A& a, OpDecl& v) {
-  each(a, v.ns, v.name, v.family, v.implemented, v.ref_api, v.flow, v.schema_name, v.schema_overload, v.error_model, v.tolerance,
-       v.backward_op, v.backward_saved, v.params, v.construction_tensors, v.inputs, v.outputs, v.constructor_order, v.steps,
-       v.interfaces, v.stages, v.branches, v.where);
+template <class A>
+void archive(A& a, CallFieldDecl& v) {
+  auto& [name, kind, optional, members, from_flow, text, default_value] = v;
+  each(a, name, kind, optional, members, from_flow, text, default_value);
+}
+template <class A>
+void archive(A& a, InterfaceArgDecl& v) {
+  auto& [name, source, index, role, dtypes, optional, list, shape_text, dtype_text] = v;
+  each(a, name, source, index, role, dtypes, optional, list, shape_text, dtype_text);
+}
+template <class A>
+void archive(A& a, InterfaceDecl& v) {
+  auto& [name, step, when_text, fields, args, contract_text, contract_hash, where] = v;
+  each(a, name, step, when_text, fields, args, contract_text, contract_hash, where);
+}
+template <class A>
+void archive(A& a, StepDecl& v) {
+  auto& [name, optional] = v;
+  each(a, name, optional);
+}
+template <class A>
+void archive(A& a, StageDecl& v) {
+  auto& [name, op, kernel, optional] = v;
+  each(a, name, op, kernel, optional);
+}
+template <class A>
+void archive(A& a, EffectBranch& v) {
+  auto& [written_inputs, has_out, in_place, returned_outputs, schema] = v;
+  each(a, written_inputs, has_out, in_place, returned_outputs, schema);
+}
+template <class A>
+void archive(A& a, OpDecl& v) {
+  auto& [ns,
+         name,
+         family,
+         implemented,
+         ref_api,
+         flow,
+         schema_name,
+         schema_overload,
+         error_model,
+         tolerance,
+         backward_op,
+         backward_saved,
+         params,
+         construction_tensors,
+         inputs,
+         outputs,
+         constructor_order,
+         steps,
+         interfaces,
+         stages,
+         branches,
+         where] = v;
+  each(a,
+       ns,
+       name,
+       family,
+       implemented,
+       ref_api,
+       flow,
+       schema_name,
+       schema_overload,
+       error_model,
+       tolerance,
+       backward_op,
+       backward_saved,
+       params,
+       construction_tensors,
+       inputs,
+       outputs,
+       constructor_order,
+       steps,
+       interfaces,
+       stages,
+       branches,
+       where);
 }
 
-// ---- Plan data ----------------------------------------------------------------------------------------
+// ---- Plan data ----
 
-template <class A> void archive(A& a, Node& v) { each(a, v.op, v.column, v.first, v.count, v.value, v.number); }
-template <class A> void archive(A& a, Pool& v) { each(a, v.nodes, v.kids, v.strings); }
-template <class A> void archive(A& a, TextExpr& v) { each(a, v.root, v.text, v.where); }
-template <class A> void archive(A& a, Symbol& v) { each(a, v.name, v.kind, v.ordinal, v.dtypes, v.where); }
-template <class A> void archive(A& a, TypeMember& v) {
-  each(a, v.tag, v.names, v.dtypes, v.is_tuple, v.variable, v.optional_items, v.adt);
+template <class A>
+void archive(A& a, Node& v) {
+  auto& [op, column, first, count, value, number] = v;
+  each(a, op, column, first, count, value, number);
 }
-template <class A> void archive(A& a, ParamType& v) { each(a, v.members, v.maybe); }
-template <class A> void archive(A& a, AdtFieldType& v) { each(a, v.name, v.tag, v.is_dim, v.names); }
-template <class A> void archive(A& a, AdtConstructorType& v) { each(a, v.name, v.fields, v.invariant); }
-template <class A> void archive(A& a, AdtType& v) { each(a, v.name, v.constructors); }
-template <class A> void archive(A& a, PatternData& v) { each(a, v.kind, v.value, v.constructor, v.fields); }
-template <class A> void archive(A& a, FamilyCaseData& v) { each(a, v.when, v.is); }
-template <class A> void archive(A& a, FamilyData& v) { each(a, v.name, v.formals, v.match, v.cases, v.where); }
-template <class A> void archive(A& a, TensorData& v) { each(a, v.dtype, v.shape, v.optional, v.mutated, v.list_count); }
-template <class A> void archive(A& a, Discriminant& v) { each(a, v.kind, v.symbol, v.names, v.adt, v.maybe); }
-template <class A> void archive(A& a, ArgData& v) { each(a, v.shape, v.dtype); }
-template <class A> void archive(A& a, InterfaceData& v) { each(a, v.when, v.fields, v.args); }
-template <class A> void archive(A& a, ComboRow& v) { archive(a, v.assignment); }
-template <class A> void archive(A& a, PlanData& v) {
-  each(a, v.decl, v.pool, v.symbols, v.symbol_names, v.param_types, v.adts, v.families, v.construction_tensors, v.inputs,
-       v.outputs, v.lets, v.refinements, v.discriminants, v.combos, v.combos_where, v.interfaces, v.flops, v.bytes,
-       v.roofline_func, v.first_param, v.first_let, v.first_construction, v.first_input, v.first_output, v.out_symbol);
+template <class A>
+void archive(A& a, Pool& v) {
+  auto& [nodes, kids, strings] = v;
+  each(a, nodes, kids, strings);
+}
+template <class A>
+void archive(A& a, TextExpr& v) {
+  auto& [root, text, where] = v;
+  each(a, root, text, where);
+}
+template <class A>
+void archive(A& a, Symbol& v) {
+  auto& [name, kind, ordinal, dtypes, where] = v;
+  each(a, name, kind, ordinal, dtypes, where);
+}
+template <class A>
+void archive(A& a, TypeMember& v) {
+  auto& [tag, names, dtypes, is_tuple, variable, optional_items, adt] = v;
+  each(a, tag, names, dtypes, is_tuple, variable, optional_items, adt);
+}
+template <class A>
+void archive(A& a, ParamType& v) {
+  auto& [members, maybe] = v;
+  each(a, members, maybe);
+}
+template <class A>
+void archive(A& a, AdtFieldType& v) {
+  auto& [name, tag, is_dim, names] = v;
+  each(a, name, tag, is_dim, names);
+}
+template <class A>
+void archive(A& a, AdtConstructorType& v) {
+  auto& [name, fields, invariant] = v;
+  each(a, name, fields, invariant);
+}
+template <class A>
+void archive(A& a, AdtType& v) {
+  auto& [name, constructors] = v;
+  each(a, name, constructors);
+}
+template <class A>
+void archive(A& a, PatternData& v) {
+  auto& [kind, value, constructor, fields] = v;
+  each(a, kind, value, constructor, fields);
+}
+template <class A>
+void archive(A& a, FamilyCaseData& v) {
+  auto& [when, is] = v;
+  each(a, when, is);
+}
+template <class A>
+void archive(A& a, FamilyData& v) {
+  auto& [name, formals, match, cases, where] = v;
+  each(a, name, formals, match, cases, where);
+}
+template <class A>
+void archive(A& a, TensorData& v) {
+  auto& [dtype, shape, optional, mutated, list_count] = v;
+  each(a, dtype, shape, optional, mutated, list_count);
+}
+template <class A>
+void archive(A& a, Discriminant& v) {
+  auto& [kind, symbol, names, adt, maybe] = v;
+  each(a, kind, symbol, names, adt, maybe);
+}
+template <class A>
+void archive(A& a, ArgData& v) {
+  auto& [shape, dtype] = v;
+  each(a, shape, dtype);
+}
+template <class A>
+void archive(A& a, InterfaceData& v) {
+  auto& [when, fields, args] = v;
+  each(a, when, fields, args);
+}
+template <class A>
+void archive(A& a, ComboRow& v) {
+  auto& [assignment] = v;
+  each(a, assignment);
+}
+template <class A>
+void archive(A& a, PlanData& v) {
+  auto& [decl,
+         pool,
+         symbols,
+         symbol_names,
+         param_types,
+         adts,
+         families,
+         construction_tensors,
+         inputs,
+         outputs,
+         lets,
+         refinements,
+         discriminants,
+         combos,
+         combos_where,
+         interfaces,
+         flops,
+         bytes,
+         roofline_func,
+         first_param,
+         first_let,
+         first_construction,
+         first_input,
+         first_output,
+         out_symbol] = v;
+  each(a,
+       decl,
+       pool,
+       symbols,
+       symbol_names,
+       param_types,
+       adts,
+       families,
+       construction_tensors,
+       inputs,
+       outputs,
+       lets,
+       refinements,
+       discriminants,
+       combos,
+       combos_where,
+       interfaces,
+       flops,
+       bytes,
+       roofline_func,
+       first_param,
+       first_let,
+       first_construction,
+       first_input,
+       first_output,
+       out_symbol);
 }
 
 /// FNV-1a over the payload: a changed byte is found before anything is believed.
@@ -335,12 +612,14 @@ std::string write_plan(const PlanData& data) {
 
 Result<PlanData> read_plan(std::string_view bytes) {
   const auto bad = [](std::string_view why) {
-    return fail(Error(ErrorCode::kManifestInvalid, fmt::format("a compiled plan cannot be read: {}", why)));
+    return fail(
+        Error(ErrorCode::kManifestInvalid, fmt::format("a compiled plan cannot be read: {}", why)));
   };
   if (!bytes.starts_with(kMagic)) return bad("it does not begin as one");
   Reader head(bytes.substr(kMagic.size()));
   const std::uint64_t format = head.number();
-  if (!head.good || format != kFormat) return bad(fmt::format("its format is {}, this build reads {}", format, kFormat));
+  if (!head.good || format != kFormat)
+    return bad(fmt::format("its format is {}, this build reads {}", format, kFormat));
   const std::uint64_t expected = head.raw();
   const std::string payload = head.text();
   if (!head.good) return bad("it is cut off");

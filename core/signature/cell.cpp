@@ -52,8 +52,9 @@ Cell copy_string(const std::string& text, Arena& arena) {
 
 Cell copy_list(const ValueList& list, Arena& arena) {
   const auto& items = list.items;
-  const bool all_ints = std::all_of(items.begin(), items.end(),
-                                    [](const Value& v) { return v.get_if<std::int64_t>() != nullptr; });
+  const bool all_ints = std::all_of(items.begin(), items.end(), [](const Value& v) {
+    return v.get_if<std::int64_t>() != nullptr;
+  });
   Cell cell;
   if (all_ints) {
     std::int64_t* memory = arena.ints(items.size());
@@ -99,12 +100,18 @@ Cell cell_of(const Value& value, Arena& arena) {
 Value value_of(const Cell& cell) {
   switch (cell.tag) {
     case Tag::kUnset:
-    case Tag::kNone: return {};
-    case Tag::kBool: return cell.i != 0;
-    case Tag::kInt: return cell.i;
-    case Tag::kFloat: return cell.f;
-    case Tag::kDType: return cell.dtype();
-    case Tag::kStr: return cell.str();
+    case Tag::kNone:
+      return {};
+    case Tag::kBool:
+      return cell.i != 0;
+    case Tag::kInt:
+      return cell.i;
+    case Tag::kFloat:
+      return cell.f;
+    case Tag::kDType:
+      return cell.dtype();
+    case Tag::kStr:
+      return cell.str();
     case Tag::kInts:
     case Tag::kList: {
       std::vector<Value> items;
@@ -120,7 +127,8 @@ Value value_of(const Cell& cell) {
       }
       return adt;
     }
-    case Tag::kOpaque: return *cell.opaque;
+    case Tag::kOpaque:
+      return *cell.opaque;
   }
   return {};
 }
@@ -130,7 +138,9 @@ tenon_value abi_value_of(const Cell& cell, Arena& arena) {
   switch (cell.tag) {
     case Tag::kUnset:
     case Tag::kOpaque:
-    case Tag::kNone: value.kind = TENON_VALUE_NONE; break;
+    case Tag::kNone:
+      value.kind = TENON_VALUE_NONE;
+      break;
     case Tag::kBool:
       value.kind = TENON_VALUE_BOOL;
       value.i = cell.i;
@@ -172,7 +182,8 @@ tenon_value abi_value_of(const Cell& cell, Arena& arena) {
       const std::size_t fields = (cell.count - 1) / 2;
       tenon_value* items = arena.values(1 + fields);
       items[0] = abi_value_of(cell.cells[0], arena);
-      for (std::size_t i = 0; i < fields; ++i) items[1 + i] = abi_value_of(cell.cells[2 + 2 * i], arena);
+      for (std::size_t i = 0; i < fields; ++i)
+        items[1 + i] = abi_value_of(cell.cells[2 + 2 * i], arena);
       value.kind = TENON_VALUE_LIST;
       value.count = 1 + fields;
       value.data = items;
@@ -224,13 +235,16 @@ bool equal(const Cell& a, const Cell& b) {
   if (a.is_number() && b.is_number()) return order_numbers(a, b) == Order::kEqual;
   if (a.is_sequence() && b.is_sequence()) {
     if (a.count != b.count) return false;
-    if (a.tag == Tag::kInts && b.tag == Tag::kInts) return std::equal(a.ints, a.ints + a.count, b.ints);
+    if (a.tag == Tag::kInts && b.tag == Tag::kInts)
+      return std::equal(a.ints, a.ints + a.count, b.ints);
     for (std::size_t i = 0; i < a.count; ++i) {
       if (!equal(a.item(i), b.item(i))) return false;
     }
     return true;
   }
-  const auto name = [](const Cell& c) { return c.tag == Tag::kDType ? name_of(c.dtype()) : c.str(); };
+  const auto name = [](const Cell& c) {
+    return c.tag == Tag::kDType ? name_of(c.dtype()) : c.str();
+  };
   const auto named = [](const Cell& c) { return c.tag == Tag::kDType || c.tag == Tag::kStr; };
   if (named(a) && named(b)) {
     if (a.tag == Tag::kDType && b.tag == Tag::kDType) return a.i == b.i;

@@ -1,4 +1,5 @@
-// The check of a call: presences select the branch, its program runs. Nothing here allocates on a hit, or locks.
+// The check of a call: presences select the branch, its program runs. Nothing here allocates on a
+// hit, or locks.
 #include <algorithm>
 
 #include "signature/plan.hpp"
@@ -6,7 +7,9 @@
 
 namespace tenon::signature {
 
-bool Plan::check(const Construction& construction, const CallArgs& args, CallFrame& call_frame) const {
+bool Plan::check(const Construction& construction,
+                 const CallArgs& args,
+                 CallFrame& call_frame) const {
   const auto& instance = static_cast<const Instance&>(construction);
   auto& frame = static_cast<Frame&>(call_frame);
   frame.arena.reset();
@@ -42,7 +45,8 @@ State* Plan::select(const Instance& instance, Frame& frame, std::uint64_t mask) 
   }
   if (found == nullptr) {
     const BranchEntry& entry = branch_for(*instance.prefix, mask & deciding_bits_);
-    if (entry.expected_mask != mask || entry.branch.rejected_by || entry.branch.error) return nullptr;
+    if (entry.expected_mask != mask || entry.branch.rejected_by || entry.branch.error)
+      return nullptr;
     frame.states.push_back(std::make_unique<State>());
     found = frame.states.back().get();
     found->entry = &entry;
@@ -50,7 +54,8 @@ State* Plan::select(const Instance& instance, Frame& frame, std::uint64_t mask) 
     fill(instance, *found);
   }
   std::copy(found->entry->outputs.begin(), found->entry->outputs.end(), frame.outputs.begin());
-  std::copy(found->entry->written.begin(), found->entry->written.end(), frame.written_inputs.begin());
+  std::copy(
+      found->entry->written.begin(), found->entry->written.end(), frame.written_inputs.begin());
   frame.branch = found->entry->effect;
   frame.state = found;
   return found;
@@ -73,7 +78,8 @@ void Plan::fill(const Instance& instance, State& state) const {
     cell = Cell::int_list(state.shapes.data() + symbol.ordinal * kMaxRank, 0);
     cell.is_tuple = true;
   }
-  for (std::size_t i = data_.symbols.size(); i < state.cells.size(); ++i) state.cells[i] = Cell::integer(0);
+  for (std::size_t i = data_.symbols.size(); i < state.cells.size(); ++i)
+    state.cells[i] = Cell::integer(0);
   Env env;
   env.pool = &state.entry->branch.pool;
   env.arena = &state.hoisted;
@@ -95,7 +101,8 @@ void Plan::fill(const Instance& instance, State& state) const {
       if (!data_.symbols[hoist.dtype_symbol].dtypes.contains(d)) continue;
       bool holds = false;
       state.cells[hoist.dtype_symbol] = Cell::dtype_of(d);
-      if (evaluate_bool(env, hoist.expr, holds) && holds) mask |= std::int64_t{1} << static_cast<unsigned>(d);
+      if (evaluate_bool(env, hoist.expr, holds) && holds)
+        mask |= std::int64_t{1} << static_cast<unsigned>(d);
     }
     state.cells[hoist.dtype_symbol] = kept;
     state.cells[hoist.cell] = Cell::integer(mask);
@@ -108,7 +115,8 @@ namespace {
 std::uintptr_t end_of(const TensorView& view) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-  return reinterpret_cast<std::uintptr_t>(view.first()) + static_cast<std::uintptr_t>(last + 1) * size_bytes_of(view.dtype);
+  return reinterpret_cast<std::uintptr_t>(view.first()) +
+         static_cast<std::uintptr_t>(last + 1) * size_bytes_of(view.dtype);
 }
 
 /// Elements of a view that lie densely one behind the other; -1 where they do not.
@@ -141,7 +149,11 @@ bool same_shape(const Dims& a, const Dims& b) {
 }  // namespace
 
 /// After inference: the device, the effects.
-bool Plan::finish(const Instance& instance, const CallArgs& args, Frame& frame, State& state, const Device* device,
+bool Plan::finish(const Instance& instance,
+                  const CallArgs& args,
+                  Frame& frame,
+                  State& state,
+                  const Device* device,
                   bool nonempty) const {
   if (device != nullptr) {
     frame.device = *device;
@@ -155,26 +167,34 @@ bool Plan::finish(const Instance& instance, const CallArgs& args, Frame& frame, 
   return args.out == nullptr || check_out(instance, args, frame, state);
 }
 
-bool Plan::check_out(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const {
+bool Plan::check_out(const Instance& instance,
+                     const CallArgs& args,
+                     Frame& frame,
+                     State& state) const {
   const TensorView& out = *args.out;
   const OutputSpec& spec = frame.outputs[static_cast<std::size_t>(buffered_output_)];
   if (!spec.present) return true;
-  if (!same_shape(out.shape, spec.shape) || out.dtype != spec.dtype || !(out.device == frame.device)) return false;
+  if (!same_shape(out.shape, spec.shape) || out.dtype != spec.dtype ||
+      !(out.device == frame.device))
+    return false;
   if (args.meta) return true;
   const std::int64_t count = dense_count(out);
   if (count == 0) return true;
   bool clear = count > 0;
   const auto low = reinterpret_cast<std::uintptr_t>(out.first());
-  const std::uintptr_t high = clear ? low + static_cast<std::uintptr_t>(count) * size_bytes_of(out.dtype) : 0;
+  const std::uintptr_t high =
+      clear ? low + static_cast<std::uintptr_t>(count) * size_bytes_of(out.dtype) : 0;
   for (const TensorArg& arg : args.inputs) {
-    for (std::uint32_t k = 0; clear && k < arg.count; ++k) clear = clear_of(*arg.items[k], low, high);
+    for (std::uint32_t k = 0; clear && k < arg.count; ++k)
+      clear = clear_of(*arg.items[k], low, high);
   }
   for (const auto& tensor : instance.tensors()) {
     if (tensor) clear = clear && clear_of(tensor->view(), low, high);
   }
   if (clear) return true;
   return Walker(data_, instance, args, frame, state, nullptr)
-      .run_written(*state.entry, out, data_.first_output + static_cast<std::uint32_t>(buffered_output_));
+      .run_written(
+          *state.entry, out, data_.first_output + static_cast<std::uint32_t>(buffered_output_));
 }
 
 }  // namespace tenon::signature

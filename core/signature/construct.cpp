@@ -1,4 +1,5 @@
-// Construction: parameters and construction-time tensors settle, and whatever needs no call is checked.
+// Construction: parameters and construction-time tensors settle, and whatever needs no call is
+// checked.
 #include <algorithm>
 #include <atomic>
 
@@ -29,7 +30,8 @@ Error unknown_parameter(const OpDecl& decl, const std::string& name) {
   for (const TensorDecl& t : decl.inputs) {
     if (t.name == name) hint = fmt::format("'{}' is an input: pass it to the call", name);
   }
-  return Error(ErrorCode::kSignatureMismatch, fmt::format("{} has no parameter '{}'", decl.name, name))
+  return Error(ErrorCode::kSignatureMismatch,
+               fmt::format("{} has no parameter '{}'", decl.name, name))
       .with_where(decl.where.to_string())
       .with("argument", name)
       .with_hint(std::move(hint));
@@ -40,16 +42,21 @@ Error unknown_parameter(const OpDecl& decl, const std::string& name) {
 Result<std::vector<Value>> Plan::settle_params(std::span<const NamedValue> given) const {
   std::vector<std::optional<Value>> values(decl_.params.size());
   for (const auto& [name, value] : given) {
-    const auto found = std::find_if(decl_.params.begin(), decl_.params.end(),
+    const auto found = std::find_if(decl_.params.begin(),
+                                    decl_.params.end(),
                                     [&n = name](const ParamDecl& p) { return p.name == n; });
     if (found == decl_.params.end()) return fail(unknown_parameter(decl_, name));
     const auto index = static_cast<std::size_t>(found - decl_.params.begin());
     if (values[index]) {
-      return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("parameter '{}' is given twice", name)).with("argument", name));
+      return fail(
+          Error(ErrorCode::kSignatureMismatch, fmt::format("parameter '{}' is given twice", name))
+              .with("argument", name));
     }
     auto converted = convert(data_.param_types[index], found->type_text, data_, value);
     if (!converted) {
-      Error error(ErrorCode::kSignatureMismatch, fmt::format("parameter '{}' of {}: {}", name, decl_.name, converted.error().message()));
+      Error error(
+          ErrorCode::kSignatureMismatch,
+          fmt::format("parameter '{}' of {}: {}", name, decl_.name, converted.error().message()));
       return fail(std::move(error)
                       .with_where(found->where.to_string())
                       .with("argument", name)
@@ -63,7 +70,10 @@ Result<std::vector<Value>> Plan::settle_params(std::span<const NamedValue> given
     const ParamDecl& param = decl_.params[i];
     if (!values[i] && !param.default_value) {
       return fail(Error(ErrorCode::kSignatureMismatch,
-                        fmt::format("{} needs parameter '{}' ({}), which has no default", decl_.name, param.name, param.type_text))
+                        fmt::format("{} needs parameter '{}' ({}), which has no default",
+                                    decl_.name,
+                                    param.name,
+                                    param.type_text))
                       .with_where(param.where.to_string())
                       .with("argument", param.name));
     }
@@ -81,7 +91,11 @@ Result<std::vector<std::optional<Tensor>>> Plan::settle_tensors(
     if (!tensor.defined()) continue;
     const TensorDecl& decl = decl_.construction_tensors[*index];
     if (!decl.dtypes.empty() && !decl.dtypes.contains(tensor.dtype())) {
-      return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("{} is {}, which {} does not allow", name, name_of(tensor.dtype()), decl.dtype_text))
+      return fail(Error(ErrorCode::kSignatureMismatch,
+                        fmt::format("{} is {}, which {} does not allow",
+                                    name,
+                                    name_of(tensor.dtype()),
+                                    decl.dtype_text))
                       .with_where(decl.where.to_string())
                       .with("argument", name));
     }
@@ -90,14 +104,17 @@ Result<std::vector<std::optional<Tensor>>> Plan::settle_tensors(
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TensorDecl& decl = decl_.construction_tensors[i];
     if (tensors[i] || decl.optional != When::kNever) continue;
-    return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("{} needs the tensor '{}' at construction", decl_.name, decl.name))
-                    .with_where(decl.where.to_string())
-                    .with("argument", decl.name));
+    return fail(
+        Error(ErrorCode::kSignatureMismatch,
+              fmt::format("{} needs the tensor '{}' at construction", decl_.name, decl.name))
+            .with_where(decl.where.to_string())
+            .with("argument", decl.name));
   }
   return tensors;
 }
 
-Choices Plan::choices_of(const std::vector<Value>& params, const std::vector<std::optional<Tensor>>& tensors) const {
+Choices Plan::choices_of(const std::vector<Value>& params,
+                         const std::vector<std::optional<Tensor>>& tensors) const {
   Choices choices(data_.discriminants.size(), -1);
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const Discriminant& d = data_.discriminants[i];
@@ -120,10 +137,12 @@ Choices Plan::choices_of(const std::vector<Value>& params, const std::vector<std
     const auto* adt = value.get_if<AdtValue>();
     const std::vector<AdtFacts> all = adt_choices(data_.adts[d.adt]);
     for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
-      const bool same = all[k].constructor == adt->constructor &&
-                        std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
-                          return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) != adt->fields.end();
-                        });
+      const bool same =
+          all[k].constructor == adt->constructor &&
+          std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
+            return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
+                   adt->fields.end();
+          });
       if (same) choices[i] = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
     }
   }
@@ -131,7 +150,8 @@ Choices Plan::choices_of(const std::vector<Value>& params, const std::vector<std
 }
 
 Result<std::shared_ptr<const Construction>> Plan::construct(
-    std::span<const NamedValue> params, std::span<const std::pair<std::string, Tensor>> tensors) const {
+    std::span<const NamedValue> params,
+    std::span<const std::pair<std::string, Tensor>> tensors) const {
   auto instance = std::make_shared<Instance>(next_instance_number());
   TENON_TRY_ASSIGN(instance->mutable_params(), settle_params(params));
   TENON_TRY_ASSIGN(instance->mutable_tensors(), settle_tensors(tensors));
@@ -143,7 +163,8 @@ Result<void> Plan::settle(Instance& instance) const {
   instance.cells.resize(data_.symbols.size());
   for (std::uint32_t i = 0; i < decl_.params.size(); ++i) {
     instance.cells[data_.first_param + i] = cell_of(instance.params()[i], instance.arena);
-    const auto* device = decl_.params[i].name == "device" ? instance.params()[i].get_if<std::string>() : nullptr;
+    const auto* device =
+        decl_.params[i].name == "device" ? instance.params()[i].get_if<std::string>() : nullptr;
     if (device != nullptr) {
       auto parsed = Device::parse(*device);
       if (!parsed) return fail(std::move(parsed).error());
@@ -154,17 +175,22 @@ Result<void> Plan::settle(Instance& instance) const {
   const Prefix& prefix = instance.prefix->prefix;
   if (prefix.rejected_by) {
     const TextExpr& source = data_.refinements[*prefix.rejected_by];
-    return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("'{}' does not hold for these parameters of {}", source.text, decl_.name))
-                    .with_where(source.where.to_string())
-                    .with("refinement", source.text));
+    return fail(
+        Error(ErrorCode::kSignatureMismatch,
+              fmt::format("'{}' does not hold for these parameters of {}", source.text, decl_.name))
+            .with_where(source.where.to_string())
+            .with("refinement", source.text));
   }
   for (std::uint32_t i = 0; i < decl_.construction_tensors.size(); ++i) {
     const TensorDecl& decl = decl_.construction_tensors[i];
     const std::int8_t expected = prefix.facts.presence[data_.first_construction + i];
-    if (decl.optional == When::kConditional && expected >= 0 && instance.tensors()[i].has_value() != (expected == 1)) {
+    if (decl.optional == When::kConditional && expected >= 0 &&
+        instance.tensors()[i].has_value() != (expected == 1)) {
       return fail(Error(ErrorCode::kSignatureMismatch,
-                        fmt::format("{} is {}, but it is present exactly when {}", decl.name,
-                                    expected == 1 ? "absent" : "given", decl.optional_text))
+                        fmt::format("{} is {}, but it is present exactly when {}",
+                                    decl.name,
+                                    expected == 1 ? "absent" : "given",
+                                    decl.optional_text))
                       .with_where(decl.where.to_string())
                       .with("argument", decl.name));
     }
@@ -175,7 +201,8 @@ Result<void> Plan::settle(Instance& instance) const {
   state.shapes.resize(shape_count_ * kMaxRank);
   Error error(ErrorCode::kSignatureMismatch, "");
   const CallArgs none;
-  if (!Walker(data_, instance, none, frame, state, &error).run_prefix(prefix)) return fail(std::move(error));
+  if (!Walker(data_, instance, none, frame, state, &error).run_prefix(prefix))
+    return fail(std::move(error));
   // Keep what was solved, in memory of the instance.
   for (std::uint32_t i = 0; i < state.cells.size(); ++i) {
     if (!prefix.known[i] || instance.cells[i].tag != Tag::kUnset) continue;
@@ -209,7 +236,9 @@ bool Walker::run_prefix(const Prefix& prefix) {
     for (std::size_t k = 0; k < count; ++k) {
       const Cell item = prefix.sizes[i].splice ? cell.item(k) : cell;
       if (item.tag == Tag::kInt && item.i >= 0) continue;
-      return mismatch(fmt::format("{} would have an axis of size {}, declared as {}", name(owner), print(item),
+      return mismatch(fmt::format("{} would have an axis of size {}, declared as {}",
+                                  name(owner),
+                                  print(item),
                                   print(prefix.pool, prefix.sizes[i].expr, data_.symbol_names)),
                       owner);
     }

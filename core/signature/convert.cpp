@@ -1,4 +1,5 @@
-// Converts given values by parameter types: members from left to right, the first that accepts wins.
+// Converts given values by parameter types: members from left to right, the first that accepts
+// wins.
 #include "tenon/core/signature/convert.hpp"
 
 #include <algorithm>
@@ -19,14 +20,15 @@ bool accepts_list(const TypeMember& member, const ValueList& list) {
   if (list.is_tuple != member.is_tuple) return false;
   if (!member.variable && list.items.size() != member.optional_items.size()) return false;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
-    const bool none = member.variable ? member.optional_items.front() : static_cast<bool>(member.optional_items[i]);
+    const bool none = member.variable ? member.optional_items.front()
+                                      : static_cast<bool>(member.optional_items[i]);
     if (!accepts_item(list.items[i], none)) return false;
   }
   return true;
 }
 
-/// A list where the type has only tuples, or the reverse, is taken as the other: rows, the command line and
-/// C++ write both as lists.
+/// A list where the type has only tuples, or the reverse, is taken as the other: rows, the command
+/// line and C++ write both as lists.
 std::optional<Value> as_sequence(const TypeMember& member, const Value& given, bool strict) {
   const auto* list = given.get_if<ValueList>();
   if (list == nullptr) return std::nullopt;
@@ -51,31 +53,45 @@ std::optional<Value> accept(const TypeMember& member, const Value& given, bool s
   const bool is_int = given.get_if<std::int64_t>() != nullptr;
   const bool is_bool = given.get_if<bool>() != nullptr;
   const bool is_real = given.get_if<double>() != nullptr;
-  const auto when = [&](bool accepted) { return accepted ? std::optional<Value>(given) : std::nullopt; };
+  const auto when = [&](bool accepted) {
+    return accepted ? std::optional<Value>(given) : std::nullopt;
+  };
   switch (member.tag) {
-    case TypeTag::kInt: return when(is_int);
-    case TypeTag::kBool: return when(is_bool);
-    case TypeTag::kFloat: return when(is_int || is_real);
-    case TypeTag::kNumber: return when(is_int || is_real || is_bool);
-    case TypeTag::kStr: return when(is_text(given));
+    case TypeTag::kInt:
+      return when(is_int);
+    case TypeTag::kBool:
+      return when(is_bool);
+    case TypeTag::kFloat:
+      return when(is_int || is_real);
+    case TypeTag::kNumber:
+      return when(is_int || is_real || is_bool);
+    case TypeTag::kStr:
+      return when(is_text(given));
     case TypeTag::kEnum: {
       const auto* text = given.get_if<std::string>();
-      return when(text != nullptr && std::find(member.names.begin(), member.names.end(), *text) != member.names.end());
+      return when(text != nullptr &&
+                  std::find(member.names.begin(), member.names.end(), *text) != member.names.end());
     }
-    case TypeTag::kDType: return as_dtype(member, given);
-    case TypeTag::kSeq: return as_sequence(member, given, strict);
-    case TypeTag::kAdt: return std::nullopt;  // the caller's: it has the type
-    case TypeTag::kObject: return when(!given.is_none());
+    case TypeTag::kDType:
+      return as_dtype(member, given);
+    case TypeTag::kSeq:
+      return as_sequence(member, given, strict);
+    case TypeTag::kAdt:
+      return std::nullopt;  // the caller's: it has the type
+    case TypeTag::kObject:
+      return when(!given.is_none());
   }
   return std::nullopt;
 }
 
 bool accepts_field(const AdtFieldType& field, const Value& value) {
   switch (field.tag) {
-    case TypeTag::kBool: return value.get_if<bool>() != nullptr;
+    case TypeTag::kBool:
+      return value.get_if<bool>() != nullptr;
     case TypeTag::kEnum: {
       const auto* text = value.get_if<std::string>();
-      return text != nullptr && std::find(field.names.begin(), field.names.end(), *text) != field.names.end();
+      return text != nullptr &&
+             std::find(field.names.begin(), field.names.end(), *text) != field.names.end();
     }
     default: {
       const auto* number = value.get_if<std::int64_t>();
@@ -88,42 +104,57 @@ std::string field_type(const AdtFieldType& field) {
   if (field.tag == TypeTag::kBool) return "a bool";
   if (field.tag != TypeTag::kEnum) return field.is_dim ? "an integer >= 0" : "an integer";
   std::string text;
-  for (const std::string& n : field.names) text += fmt::format("{}'{}'", text.empty() ? "" : " or ", n);
+  for (const std::string& n : field.names)
+    text += fmt::format("{}'{}'", text.empty() ? "" : " or ", n);
   return text;
 }
 
 }  // namespace
 
 Result<Value> convert_adt(const AdtType& type, const Pool& pool, const AdtValue& given) {
-  const auto constructor = std::find_if(type.constructors.begin(), type.constructors.end(),
-                                        [&](const AdtConstructorType& c) { return c.name == given.constructor; });
-  const auto mismatch = [](std::string text) { return fail(ErrorCode::kSignatureMismatch, std::move(text)); };
+  const auto constructor = std::find_if(
+      type.constructors.begin(), type.constructors.end(), [&](const AdtConstructorType& c) {
+        return c.name == given.constructor;
+      });
+  const auto mismatch = [](std::string text) {
+    return fail(ErrorCode::kSignatureMismatch, std::move(text));
+  };
   if (constructor == type.constructors.end()) {
     std::vector<std::string> names;
     for (const AdtConstructorType& c : type.constructors) names.push_back(c.name);
-    return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("{} has no constructor '{}'", type.name, given.constructor))
+    return fail(Error(ErrorCode::kSignatureMismatch,
+                      fmt::format("{} has no constructor '{}'", type.name, given.constructor))
                     .with_hint(did_you_mean(given.constructor, names)));
   }
   AdtValue out;
   out.constructor = given.constructor;
   for (const auto& [name, value] : given.fields) {
-    if (std::none_of(constructor->fields.begin(), constructor->fields.end(),
+    if (std::none_of(constructor->fields.begin(),
+                     constructor->fields.end(),
                      [&n = name](const AdtFieldType& f) { return f.name == n; })) {
       std::vector<std::string> names;
       for (const AdtFieldType& f : constructor->fields) names.push_back(f.name);
-      return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("{} of {} has no field '{}'", given.constructor, type.name, name))
-                      .with_hint(did_you_mean(name, names)));
+      return fail(
+          Error(ErrorCode::kSignatureMismatch,
+                fmt::format("{} of {} has no field '{}'", given.constructor, type.name, name))
+              .with_hint(did_you_mean(name, names)));
     }
   }
   Arena arena(512);
   std::vector<Cell> cells;
   for (const AdtFieldType& field : constructor->fields) {
-    const auto found = std::find_if(given.fields.begin(), given.fields.end(),
+    const auto found = std::find_if(given.fields.begin(),
+                                    given.fields.end(),
                                     [&](const NamedValue& v) { return v.first == field.name; });
-    if (found == given.fields.end()) return mismatch(fmt::format("{} of {} lacks its field '{}'", given.constructor, type.name, field.name));
+    if (found == given.fields.end())
+      return mismatch(
+          fmt::format("{} of {} lacks its field '{}'", given.constructor, type.name, field.name));
     if (!accepts_field(field, found->second)) {
-      return mismatch(fmt::format("field '{}' of {} is {}, expected {}", field.name, given.constructor,
-                                  found->second.to_string(), field_type(field)));
+      return mismatch(fmt::format("field '{}' of {} is {}, expected {}",
+                                  field.name,
+                                  given.constructor,
+                                  found->second.to_string(),
+                                  field_type(field)));
     }
     out.fields.emplace_back(field.name, found->second);
     cells.push_back(cell_of(found->second, arena));
@@ -138,20 +169,26 @@ Result<Value> convert_adt(const AdtType& type, const Pool& pool, const AdtValue&
     env.error = &text;
     if (!evaluate_bool(env, constructor->invariant.root, holds) || !holds) {
       return fail(Error(ErrorCode::kSignatureMismatch,
-                        fmt::format("'{}', the invariant of {}, does not hold for {}", constructor->invariant.text,
-                                    given.constructor, Value(out).to_string()))
+                        fmt::format("'{}', the invariant of {}, does not hold for {}",
+                                    constructor->invariant.text,
+                                    given.constructor,
+                                    Value(out).to_string()))
                       .with_where(constructor->invariant.where.to_string()));
     }
   }
   return Value(std::move(out));
 }
 
-Result<Value> convert(const ParamType& type, std::string_view type_text, const PlanData& data, const Value& given) {
+Result<Value> convert(const ParamType& type,
+                      std::string_view type_text,
+                      const PlanData& data,
+                      const Value& given) {
   if (given.is_none() && type.maybe) return given;
   for (const bool strict : {true, false}) {
     for (const TypeMember& member : type.members) {
       if (member.tag == TypeTag::kAdt) {
-        if (const auto* adt = given.get_if<AdtValue>()) return convert_adt(data.adts[member.adt], data.pool, *adt);
+        if (const auto* adt = given.get_if<AdtValue>())
+          return convert_adt(data.adts[member.adt], data.pool, *adt);
         continue;
       }
       if (auto taken = accept(member, given, strict)) return *std::move(taken);
@@ -159,9 +196,12 @@ Result<Value> convert(const ParamType& type, std::string_view type_text, const P
   }
   std::string hint;
   for (const TypeMember& member : type.members) {
-    if (member.tag == TypeTag::kEnum && is_text(given)) hint = did_you_mean(*given.get_if<std::string>(), member.names);
+    if (member.tag == TypeTag::kEnum && is_text(given))
+      hint = did_you_mean(*given.get_if<std::string>(), member.names);
   }
-  return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("{} is no {}", given.to_string(), type_text)).with_hint(hint));
+  return fail(
+      Error(ErrorCode::kSignatureMismatch, fmt::format("{} is no {}", given.to_string(), type_text))
+          .with_hint(hint));
 }
 
 }  // namespace tenon::signature

@@ -1,4 +1,5 @@
-// Evaluates expressions by walking the tree: the meaning of the language, which the compiled programs repeat faster.
+// Evaluates expressions by walking the tree: the meaning of the language, which the compiled
+// programs repeat faster.
 #include "tenon/core/signature/evaluate.hpp"
 
 #include <algorithm>
@@ -35,11 +36,16 @@ double as_real(const Cell& c) { return c.tag == Tag::kFloat ? c.f : static_cast<
 
 std::string_view operator_text(Op op) {
   switch (op) {
-    case Op::kAdd: return "+";
-    case Op::kSub: return "-";
-    case Op::kMul: return "*";
-    case Op::kFloorDiv: return "//";
-    default: return "%";
+    case Op::kAdd:
+      return "+";
+    case Op::kSub:
+      return "-";
+    case Op::kMul:
+      return "*";
+    case Op::kFloorDiv:
+      return "//";
+    default:
+      return "%";
   }
 }
 
@@ -47,16 +53,29 @@ bool int_arithmetic(Env& env, Op op, std::int64_t a, std::int64_t b, Cell& out) 
   std::int64_t v = 0;
   bool good = false;
   switch (op) {
-    case Op::kAdd: good = !__builtin_add_overflow(a, b, &v); break;
-    case Op::kSub: good = !__builtin_sub_overflow(a, b, &v); break;
-    case Op::kMul: good = !__builtin_mul_overflow(a, b, &v); break;
-    case Op::kFloorDiv: good = floor_div(a, b, v); break;
-    default: good = floor_mod(a, b, v); break;
+    case Op::kAdd:
+      good = !__builtin_add_overflow(a, b, &v);
+      break;
+    case Op::kSub:
+      good = !__builtin_sub_overflow(a, b, &v);
+      break;
+    case Op::kMul:
+      good = !__builtin_mul_overflow(a, b, &v);
+      break;
+    case Op::kFloorDiv:
+      good = floor_div(a, b, v);
+      break;
+    default:
+      good = floor_mod(a, b, v);
+      break;
   }
   if (!good) {
     if (!env.explains()) return false;
     const bool by_zero = b == 0 && (op == Op::kFloorDiv || op == Op::kMod);
-    return env.fail(fmt::format("{} {} {} {}", a, operator_text(op), b,
+    return env.fail(fmt::format("{} {} {} {}",
+                                a,
+                                operator_text(op),
+                                b,
                                 by_zero ? "divides by zero" : "does not fit a 64-bit integer"));
   }
   out = Cell::integer(v);
@@ -65,9 +84,15 @@ bool int_arithmetic(Env& env, Op op, std::int64_t a, std::int64_t b, Cell& out) 
 
 bool real_arithmetic(Env& env, Op op, double a, double b, Cell& out) {
   switch (op) {
-    case Op::kAdd: out = Cell::real(a + b); return true;
-    case Op::kSub: out = Cell::real(a - b); return true;
-    case Op::kMul: out = Cell::real(a * b); return true;
+    case Op::kAdd:
+      out = Cell::real(a + b);
+      return true;
+    case Op::kSub:
+      out = Cell::real(a - b);
+      return true;
+    case Op::kMul:
+      out = Cell::real(a * b);
+      return true;
     case Op::kFloorDiv:
       if (b == 0) return env.fail("floating-point division by zero");
       out = Cell::real(std::floor(a / b));
@@ -85,12 +110,15 @@ bool real_arithmetic(Env& env, Op op, double a, double b, Cell& out) {
 bool arithmetic(Env& env, Expr e, Op op, Cell& out) {
   Cell a;
   Cell b;
-  if (!evaluate(env, env.pool->child(e, 0), a) || !evaluate(env, env.pool->child(e, 1), b)) return false;
+  if (!evaluate(env, env.pool->child(e, 0), a) || !evaluate(env, env.pool->child(e, 1), b))
+    return false;
   if (!a.is_number() || !b.is_number()) {
-    return env.explains() ? env.fail(fmt::format("{} {} {}: not numbers", print(a), operator_text(op), print(b)))
+    return env.explains() ? env.fail(fmt::format(
+                                "{} {} {}: not numbers", print(a), operator_text(op), print(b)))
                           : false;
   }
-  if (a.tag == Tag::kFloat || b.tag == Tag::kFloat) return real_arithmetic(env, op, as_real(a), as_real(b), out);
+  if (a.tag == Tag::kFloat || b.tag == Tag::kFloat)
+    return real_arithmetic(env, op, as_real(a), as_real(b), out);
   return int_arithmetic(env, op, a.i, b.i, out);
 }
 
@@ -136,26 +164,40 @@ bool ordered(Env& env, CompareOp op, const Cell& a, const Cell& b, bool& out) {
     comparable = false;
   }
   if (!comparable) {
-    return env.explains() ? env.fail(fmt::format("{} and {} have no order", print(a), print(b))) : false;
+    return env.explains() ? env.fail(fmt::format("{} and {} have no order", print(a), print(b)))
+                          : false;
   }
   switch (op) {
-    case CompareOp::kLt: out = order == Order::kLess; return true;
-    case CompareOp::kLe: out = order == Order::kLess || order == Order::kEqual; return true;
-    case CompareOp::kGt: out = order == Order::kGreater; return true;
-    default: out = order == Order::kGreater || order == Order::kEqual; return true;
+    case CompareOp::kLt:
+      out = order == Order::kLess;
+      return true;
+    case CompareOp::kLe:
+      out = order == Order::kLess || order == Order::kEqual;
+      return true;
+    case CompareOp::kGt:
+      out = order == Order::kGreater;
+      return true;
+    default:
+      out = order == Order::kGreater || order == Order::kEqual;
+      return true;
   }
 }
 
 bool compare_pair(Env& env, CompareOp op, const Cell& a, const Cell& b, bool& out) {
   switch (op) {
-    case CompareOp::kEq: out = equal(a, b); return true;
-    case CompareOp::kNe: out = !equal(a, b); return true;
+    case CompareOp::kEq:
+      out = equal(a, b);
+      return true;
+    case CompareOp::kNe:
+      out = !equal(a, b);
+      return true;
     case CompareOp::kIn:
     case CompareOp::kNotIn:
       if (!b.is_sequence()) return env.fail("'in' needs a sequence on its right");
       out = contains(b, a) == (op == CompareOp::kIn);
       return true;
-    default: return ordered(env, op, a, b, out);
+    default:
+      return ordered(env, op, a, b, out);
   }
 }
 
@@ -193,7 +235,8 @@ bool logic(Env& env, Expr e, bool stop_at, Cell& out) {
 
 /// A sequence out of `count` cells in the arena; ints are kept dense.
 Cell sequence_of(Env& env, const Cell* items, std::size_t count) {
-  const bool all_ints = std::all_of(items, items + count, [](const Cell& c) { return c.tag == Tag::kInt; });
+  const bool all_ints =
+      std::all_of(items, items + count, [](const Cell& c) { return c.tag == Tag::kInt; });
   Cell out;
   if (all_ints) {
     std::int64_t* memory = env.arena->ints(count);
@@ -219,13 +262,18 @@ bool tuple(Env& env, Expr e, Cell& out) {
 bool subscript(Env& env, Expr e, Cell& out) {
   Cell sequence;
   Cell index;
-  if (!evaluate(env, env.pool->child(e, 0), sequence) || !evaluate(env, env.pool->child(e, 1), index)) return false;
-  if (!sequence.is_sequence() || index.tag != Tag::kInt) return env.fail("a subscript needs a sequence and an integer");
+  if (!evaluate(env, env.pool->child(e, 0), sequence) ||
+      !evaluate(env, env.pool->child(e, 1), index))
+    return false;
+  if (!sequence.is_sequence() || index.tag != Tag::kInt)
+    return env.fail("a subscript needs a sequence and an integer");
   const auto count = static_cast<std::int64_t>(sequence.count);
   const std::int64_t at = index.i < 0 && index.i >= -count ? index.i + count : index.i;
   if (at < 0 || at >= count) {
-    return env.explains() ? env.fail(fmt::format("index {} is out of range for {} of {} items", index.i,
-                                                 print(sequence), count))
+    return env.explains() ? env.fail(fmt::format("index {} is out of range for {} of {} items",
+                                                 index.i,
+                                                 print(sequence),
+                                                 count))
                           : false;
   }
   out = sequence.item(static_cast<std::size_t>(at));
@@ -262,7 +310,8 @@ bool slice(Env& env, Expr e, Cell& out) {
   bool has_start = false;
   bool has_stop = false;
   bool has_step = false;
-  if (!evaluate(env, env.pool->child(e, 0), sequence) || !slice_bound(env, env.pool->child(e, 1), start, has_start) ||
+  if (!evaluate(env, env.pool->child(e, 0), sequence) ||
+      !slice_bound(env, env.pool->child(e, 1), start, has_start) ||
       !slice_bound(env, env.pool->child(e, 2), stop, has_stop) ||
       !slice_bound(env, env.pool->child(e, 3), step, has_step)) {
     return false;
@@ -316,14 +365,17 @@ bool field(Env& env, Expr e, Cell& out) {
   Cell adt;
   if (!evaluate(env, env.pool->child(e, 0), adt)) return false;
   const std::string& name = env.pool->text(e);
-  if (adt.tag != Tag::kAdt) return env.explains() ? env.fail(fmt::format("'.{}' of a value that is absent", name)) : false;
+  if (adt.tag != Tag::kAdt)
+    return env.explains() ? env.fail(fmt::format("'.{}' of a value that is absent", name)) : false;
   for (std::size_t i = 1; i + 1 < adt.count; i += 2) {
     if (adt.cells[i].str() == name) {
       out = adt.cells[i + 1];
       return true;
     }
   }
-  return env.explains() ? env.fail(fmt::format("constructor '{}' has no field '{}'", adt.cells[0].str(), name)) : false;
+  return env.explains()
+             ? env.fail(fmt::format("constructor '{}' has no field '{}'", adt.cells[0].str(), name))
+             : false;
 }
 
 bool symbol(Env& env, Expr e, Cell& out) {
@@ -333,20 +385,23 @@ bool symbol(Env& env, Expr e, Cell& out) {
     return true;
   }
   if (!env.explains()) return false;
-  return env.fail(index < env.symbol_names.size() ? fmt::format("'{}' is not known here", env.symbol_names[index])
-                                                  : std::string("a name is not known here"));
+  return env.fail(index < env.symbol_names.size()
+                      ? fmt::format("'{}' is not known here", env.symbol_names[index])
+                      : std::string("a name is not known here"));
 }
 
 bool formal(Env& env, const Node& n, Cell& out) {
   const auto index = static_cast<std::size_t>(n.value);
-  if (index >= env.formals.size() || env.formals[index].tag == Tag::kUnset) return env.fail("a name is not known here");
+  if (index >= env.formals.size() || env.formals[index].tag == Tag::kUnset)
+    return env.fail("a name is not known here");
   out = env.formals[index];
   return true;
 }
 
 bool present(Env& env, Expr e, Cell& out) {
   const auto index = static_cast<std::size_t>(env.pool->at(env.pool->child(e, 0)).value);
-  if (index >= env.presence.size() || env.presence[index] < 0) return env.fail("a presence is not known here");
+  if (index >= env.presence.size() || env.presence[index] < 0)
+    return env.fail("a presence is not known here");
   out = Cell::boolean(env.presence[index] != 0);
   return true;
 }
@@ -369,13 +424,15 @@ bool primitive(Env& env, Expr e, Cell& out) {
   }
   const Primitive& row = primitives()[static_cast<std::size_t>(n.value)];
   if (row.run(env, {arguments, n.count}, out)) return true;
-  if (env.explains() && env.error->find(row.name) != 0) *env.error = fmt::format("{}: {}", row.name, *env.error);
+  if (env.explains() && env.error->find(row.name) != 0)
+    *env.error = fmt::format("{}: {}", row.name, *env.error);
   return false;
 }
 
 bool payload_or_kind(Env& env, Expr e, Op op, Cell& out) {
   if (!evaluate(env, env.pool->child(e, 0), out)) return false;
-  if (op == Op::kPayload) return out.tag != Tag::kNone || env.fail("'.value' of a parameter that is None");
+  if (op == Op::kPayload)
+    return out.tag != Tag::kNone || env.fail("'.value' of a parameter that is None");
   if (out.tag != Tag::kAdt) return env.fail("'.kind' of a value that is absent");
   out = out.cells[0];
   return true;
@@ -391,7 +448,8 @@ bool list(Env& env, Expr e, Cell& out) {
     Cell cell;
     if (!evaluate(env, splice ? env.pool->child(kid, 0) : kid, cell)) return false;
     const std::size_t count = splice ? cell.count : 1;
-    if (splice ? cell.tag != Tag::kInts : cell.tag != Tag::kInt) return env.fail("an axis is not an integer");
+    if (splice ? cell.tag != Tag::kInts : cell.tag != Tag::kInt)
+      return env.fail("an axis is not an integer");
     if (used + count > 256) return env.fail("a shape has too many axes");
     for (std::size_t k = 0; k < count; ++k) sizes[used++] = splice ? cell.ints[k] : cell.i;
   }
@@ -413,30 +471,55 @@ bool evaluate_bool(Env& env, Expr e, bool& out) {
 bool evaluate(Env& env, Expr e, Cell& out) {
   const Node& n = env.pool->at(e);
   switch (n.op) {
-    case Op::kNone: out = Cell::none(); return true;
-    case Op::kBool: out = Cell::boolean(n.value != 0); return true;
-    case Op::kInt: out = Cell::integer(n.value); return true;
-    case Op::kFloat: out = Cell::real(n.number); return true;
-    case Op::kString: out = Cell::string(env.pool->text(e)); return true;
-    case Op::kTuple: return tuple(env, e, out);
-    case Op::kSymbol: return symbol(env, e, out);
-    case Op::kFormal: return formal(env, n, out);
-    case Op::kBound: out = env.bound[static_cast<std::size_t>(n.value)]; return true;
+    case Op::kNone:
+      out = Cell::none();
+      return true;
+    case Op::kBool:
+      out = Cell::boolean(n.value != 0);
+      return true;
+    case Op::kInt:
+      out = Cell::integer(n.value);
+      return true;
+    case Op::kFloat:
+      out = Cell::real(n.number);
+      return true;
+    case Op::kString:
+      out = Cell::string(env.pool->text(e));
+      return true;
+    case Op::kTuple:
+      return tuple(env, e, out);
+    case Op::kSymbol:
+      return symbol(env, e, out);
+    case Op::kFormal:
+      return formal(env, n, out);
+    case Op::kBound:
+      out = env.bound[static_cast<std::size_t>(n.value)];
+      return true;
     case Op::kPayload:
-    case Op::kKind: return payload_or_kind(env, e, n.op, out);
-    case Op::kField: return field(env, e, out);
-    case Op::kPresent: return present(env, e, out);
-    case Op::kBytes: return bytes(env, e, out);
-    case Op::kPrimitive: return primitive(env, e, out);
+    case Op::kKind:
+      return payload_or_kind(env, e, n.op, out);
+    case Op::kField:
+      return field(env, e, out);
+    case Op::kPresent:
+      return present(env, e, out);
+    case Op::kBytes:
+      return bytes(env, e, out);
+    case Op::kPrimitive:
+      return primitive(env, e, out);
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
     case Op::kFloorDiv:
-    case Op::kMod: return arithmetic(env, e, n.op, out);
-    case Op::kNeg: return negate(env, e, out);
-    case Op::kCompare: return compare(env, e, out);
-    case Op::kAnd: return logic(env, e, false, out);
-    case Op::kOr: return logic(env, e, true, out);
+    case Op::kMod:
+      return arithmetic(env, e, n.op, out);
+    case Op::kNeg:
+      return negate(env, e, out);
+    case Op::kCompare:
+      return compare(env, e, out);
+    case Op::kAnd:
+      return logic(env, e, false, out);
+    case Op::kOr:
+      return logic(env, e, true, out);
     case Op::kNot: {
       bool value = false;
       if (!evaluate_bool(env, env.pool->child(e, 0), value)) return false;
@@ -448,11 +531,16 @@ bool evaluate(Env& env, Expr e, Cell& out) {
       if (!evaluate_bool(env, env.pool->child(e, 0), test)) return false;
       return evaluate(env, env.pool->child(e, test ? 1 : 2), out);
     }
-    case Op::kSubscript: return subscript(env, e, out);
-    case Op::kSlice: return slice(env, e, out);
-    case Op::kEach: return each(env, e, out);
-    case Op::kList: return list(env, e, out);
-    default: return env.fail("an expression that was not resolved");
+    case Op::kSubscript:
+      return subscript(env, e, out);
+    case Op::kSlice:
+      return slice(env, e, out);
+    case Op::kEach:
+      return each(env, e, out);
+    case Op::kList:
+      return list(env, e, out);
+    default:
+      return env.fail("an expression that was not resolved");
   }
 }
 

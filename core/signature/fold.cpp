@@ -31,8 +31,10 @@ Expr Folder::constant(const Value& value, std::uint32_t column) {
     node.number = *v;
     return out_.add(node);
   }
-  if (const auto* v = value.get_if<DType>()) return out_.add(Op::kString, column, {}, out_.intern(name_of(*v)));
-  if (const auto* v = value.get_if<std::string>()) return out_.add(Op::kString, column, {}, out_.intern(*v));
+  if (const auto* v = value.get_if<DType>())
+    return out_.add(Op::kString, column, {}, out_.intern(name_of(*v)));
+  if (const auto* v = value.get_if<std::string>())
+    return out_.add(Op::kString, column, {}, out_.intern(*v));
   if (const auto* v = value.get_if<ValueList>()) {
     std::vector<Expr> items;
     for (const Value& item : v->items) {
@@ -71,7 +73,8 @@ Expr Folder::symbol(const Node& n) {
   const auto index = static_cast<std::uint32_t>(n.value);
   if (facts_.fixed[index]) return constant(*facts_.fixed[index], n.column);
   const SymbolKind kind = data_.symbols[index].kind;
-  if (kind == SymbolKind::kParam && facts_.presence[index] == 0) return out_.add(Op::kNone, n.column);
+  if (kind == SymbolKind::kParam && facts_.presence[index] == 0)
+    return out_.add(Op::kNone, n.column);
   if (kind == SymbolKind::kLet) {
     const Expr folded = constant_let(index - data_.first_let);
     if (failed_) return kNoExpr;
@@ -89,7 +92,8 @@ Expr Folder::access(Expr e, const Node& n, Actuals actuals) {
   Expr root = base;
   if (out_.at(root).op == Op::kPayload) root = out_.child(root, 0);
   if (n.op == Op::kPayload) {
-    // Of an absent one it stays, for the checker to refuse: only an arm that is never taken may read it.
+    // Of an absent one it stays, for the checker to refuse: only an arm that is never taken may
+    // read it.
     return out_.add(Op::kPayload, n.column, std::array{base});
   }
   if (out_.at(root).op == Op::kSymbol) {
@@ -114,7 +118,8 @@ Expr Folder::presence(Expr e, const Node& n, Actuals actuals) {
     if (pool->at(operand).op == Op::kNone) return out_.add(Op::kBool, n.column, {}, 0);
   }
   if (pool->at(operand).op == Op::kPayload) operand = pool->child(operand, 0);
-  if (pool->at(operand).op != Op::kSymbol) return out_.add(Op::kBool, n.column, {}, 1);  // a value that is there
+  if (pool->at(operand).op != Op::kSymbol)
+    return out_.add(Op::kBool, n.column, {}, 1);  // a value that is there
   const std::int64_t symbol = pool->at(operand).value;
   const std::int8_t known = facts_.presence[static_cast<std::size_t>(symbol)];
   if (known >= 0) return out_.add(Op::kBool, n.column, {}, known);
@@ -125,7 +130,8 @@ Expr Folder::presence(Expr e, const Node& n, Actuals actuals) {
 Expr Folder::conditional(Expr e, const Node& n, Actuals actuals) {
   const Expr test = fold(data_.pool.child(e, 0), actuals);
   if (test == kNoExpr) return kNoExpr;
-  if (const auto decided = constant_bool(out_, test)) return fold(data_.pool.child(e, *decided ? 1 : 2), actuals);
+  if (const auto decided = constant_bool(out_, test))
+    return fold(data_.pool.child(e, *decided ? 1 : 2), actuals);
   const Expr then = fold(data_.pool.child(e, 1), actuals);
   const Expr otherwise = then == kNoExpr ? kNoExpr : fold(data_.pool.child(e, 2), actuals);
   if (otherwise == kNoExpr) return kNoExpr;
@@ -166,8 +172,10 @@ Expr Folder::general(Expr e, const Node& n, Actuals actuals) {
     case Op::kSlice:
     case Op::kEach:
     case Op::kPayload:
-    case Op::kBytes: return result;
-    default: break;
+    case Op::kBytes:
+      return result;
+    default:
+      break;
   }
   if (is_constant(out_, result) || !is_closed(out_, result)) return result;
   return evaluate_closed(result);
@@ -177,22 +185,32 @@ Expr Folder::fold(Expr e, Actuals actuals) {
   if (failed_) return kNoExpr;
   const Node n = data_.pool.at(e);
   switch (n.op) {
-    case Op::kSymbol: return symbol(n);
+    case Op::kSymbol:
+      return symbol(n);
     case Op::kFormal:
-      return static_cast<std::size_t>(n.value) < actuals.size() ? actuals[static_cast<std::size_t>(n.value)]
-                                                                : out_.add(Op::kFormal, n.column, {}, n.value);
+      return static_cast<std::size_t>(n.value) < actuals.size()
+                 ? actuals[static_cast<std::size_t>(n.value)]
+                 : out_.add(Op::kFormal, n.column, {}, n.value);
     case Op::kPayload:
     case Op::kKind:
-    case Op::kField: return access(e, n, actuals);
-    case Op::kPresent: return presence(e, n, actuals);
-    case Op::kCond: return conditional(e, n, actuals);
+    case Op::kField:
+      return access(e, n, actuals);
+    case Op::kPresent:
+      return presence(e, n, actuals);
+    case Op::kCond:
+      return conditional(e, n, actuals);
     case Op::kAnd:
-    case Op::kOr: return logic(e, n, actuals);
-    default: return general(e, n, actuals);
+    case Op::kOr:
+      return logic(e, n, actuals);
+    default:
+      return general(e, n, actuals);
   }
 }
 
-std::optional<bool> Folder::matches(const PatternData& pattern, Expr key, bool absent, const AdtFacts* adt) {
+std::optional<bool> Folder::matches(const PatternData& pattern,
+                                    Expr key,
+                                    bool absent,
+                                    const AdtFacts* adt) {
   if (pattern.kind == PatternData::Kind::kAny) return true;
   if (absent) return false;
   if (pattern.kind == PatternData::Kind::kConstructor) {
@@ -200,22 +218,28 @@ std::optional<bool> Folder::matches(const PatternData& pattern, Expr key, bool a
     if (adt->constructor != pattern.constructor) return false;
     for (const auto& [name, wanted] : pattern.fields) {
       bool found = false;
-      for (const auto& [field, value] : adt->fields) found = found || (field == name && value == wanted);
+      for (const auto& [field, value] : adt->fields)
+        found = found || (field == name && value == wanted);
       if (!found) return false;
     }
     return true;
   }
   const Node& n = out_.at(key);
-  if (const auto* wanted = pattern.value.get_if<bool>()) return n.op == Op::kBool && (n.value != 0) == *wanted;
-  if (const auto* wanted = pattern.value.get_if<std::string>()) return n.op == Op::kString && out_.text(key) == *wanted;
+  if (const auto* wanted = pattern.value.get_if<bool>())
+    return n.op == Op::kBool && (n.value != 0) == *wanted;
+  if (const auto* wanted = pattern.value.get_if<std::string>())
+    return n.op == Op::kString && out_.text(key) == *wanted;
   return false;
 }
 
 Expr Folder::family(Expr e, const Node& n, Actuals actuals) {
   const FamilyData& family = data_.families[static_cast<std::size_t>(n.value)];
   if (n.count != family.formals.size()) {
-    return fail(FoldError::Kind::kArity, fmt::format("type family '{}' takes {} arguments, not {}", family.name,
-                                                     family.formals.size(), n.count));
+    return fail(FoldError::Kind::kArity,
+                fmt::format("type family '{}' takes {} arguments, not {}",
+                            family.name,
+                            family.formals.size(),
+                            n.count));
   }
   std::vector<Expr> inner;
   for (std::size_t i = 0; i < n.count; ++i) {
@@ -240,8 +264,10 @@ Expr Folder::family(Expr e, const Node& n, Actuals actuals) {
       if (adt) key.adt = &*adt;
     }
     if (!key.absent && key.adt == nullptr && !is_constant(out_, key.value)) {
-      return fail(FoldError::Kind::kNotFinite, fmt::format("'{}', on which type family '{}' decides, is not finite here",
-                                                           print(out_, key.value, data_.symbol_names), family.name));
+      return fail(FoldError::Kind::kNotFinite,
+                  fmt::format("'{}', on which type family '{}' decides, is not finite here",
+                              print(out_, key.value, data_.symbol_names),
+                              family.name));
     }
     keys.push_back(key);
   }
@@ -258,8 +284,10 @@ Expr Folder::family(Expr e, const Node& n, Actuals actuals) {
     }
   }
   if (count != 1) {
-    return fail(FoldError::Kind::kCases, fmt::format("{} cases of type family '{}' match, expected exactly one", count,
-                                                     family.name));
+    return fail(
+        FoldError::Kind::kCases,
+        fmt::format(
+            "{} cases of type family '{}' match, expected exactly one", count, family.name));
   }
   return shape(chosen->is.root, inner);
 }

@@ -1,4 +1,5 @@
-// What the evaluator keeps: per plan the specialised branches, per instance the settled cells, per thread a frame.
+// What the evaluator keeps: per plan the specialised branches, per instance the settled cells, per
+// thread a frame.
 #pragma once
 
 #include <array>
@@ -25,14 +26,17 @@ struct BranchEntry {
   Branch branch;
   Program program;
   bool simple_effects = false;  ///< nothing is written but new outputs and `out`
-  std::uint32_t effect = 0;  ///< index into OpDecl::branches
+  std::uint32_t effect = 0;     ///< index into OpDecl::branches
   std::vector<OutputSpec> outputs;
   std::vector<bool> written;
   bool returns_or_writes = false;
-  std::vector<std::vector<Expr>> fields;  ///< by interface and field, folded; kNoExpr where the flow computes it
-  std::vector<std::int32_t> active;       ///< by step: the interface, -1 for none, -2 where payloads decide
-  std::vector<Expr> conditions;           ///< by interface, folded; kNoExpr where it has none
-  std::vector<std::vector<Expr>> temporary_dtypes;  ///< by interface and argument; kNoExpr where it has none
+  std::vector<std::vector<Expr>>
+      fields;  ///< by interface and field, folded; kNoExpr where the flow computes it
+  std::vector<std::int32_t>
+      active;                    ///< by step: the interface, -1 for none, -2 where payloads decide
+  std::vector<Expr> conditions;  ///< by interface, folded; kNoExpr where it has none
+  std::vector<std::vector<Expr>>
+      temporary_dtypes;  ///< by interface and argument; kNoExpr where it has none
   BranchEntry* next = nullptr;
 };
 

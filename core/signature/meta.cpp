@@ -10,13 +10,22 @@
 namespace tenon::signature {
 namespace {
 
-std::string print(SizeRange r) { return r.low == r.high ? std::to_string(r.low) : fmt::format("{}..{}", r.low, r.high); }
+std::string print(SizeRange r) {
+  return r.low == r.high ? std::to_string(r.low) : fmt::format("{}..{}", r.low, r.high);
+}
 
 class RangedWalk {
  public:
-  RangedWalk(const PlanData& data, const Instance& instance, const BranchEntry& entry,
+  RangedWalk(const PlanData& data,
+             const Instance& instance,
+             const BranchEntry& entry,
              std::span<const std::optional<RangedTensor>> inputs)
-      : data_(data), instance_(instance), branch_(entry.branch), entry_(entry), inputs_(inputs), evaluator_(entry.branch.pool, symbols_, arena_) {
+      : data_(data),
+        instance_(instance),
+        branch_(entry.branch),
+        entry_(entry),
+        inputs_(inputs),
+        evaluator_(entry.branch.pool, symbols_, arena_) {
     for (const Cell& cell : instance.cells) symbols_.push_back(Ranged::of(cell));
   }
 
@@ -25,9 +34,13 @@ class RangedWalk {
     for (const RefinementTerm& r : branch_.refinements) {
       const Ranged value = evaluator_.evaluate(r.expr);
       const TextExpr& source = data_.refinements[r.index];
-      if (!evaluator_.failure().empty()) return refuse(fmt::format("'{}' has no value: {}", source.text, evaluator_.failure()), source.where);
+      if (!evaluator_.failure().empty())
+        return refuse(fmt::format("'{}' has no value: {}", source.text, evaluator_.failure()),
+                      source.where);
       const auto known = value.as_bool();
-      if (known == false) return refuse(fmt::format("'{}' holds for no sizes in the ranges", source.text), source.where);
+      if (known == false)
+        return refuse(fmt::format("'{}' holds for no sizes in the ranges", source.text),
+                      source.where);
       if (!known) result_.guards.push_back(source.text);
     }
     result_.branch = entry_.effect;
@@ -37,7 +50,8 @@ class RangedWalk {
 
  private:
   static tl::unexpected<Error> refuse(std::string text, const SourceLocation& where) {
-    return fail(Error(ErrorCode::kSignatureMismatch, std::move(text)).with_where(where.to_string()));
+    return fail(
+        Error(ErrorCode::kSignatureMismatch, std::move(text)).with_where(where.to_string()));
   }
   tl::unexpected<Error> refuse(std::string text, std::uint32_t symbol) const {
     return fail(Error(ErrorCode::kSignatureMismatch, std::move(text))
@@ -56,25 +70,32 @@ class RangedWalk {
   }
   const TensorTerm& term_of(std::uint32_t symbol) const {
     const Symbol& s = data_.symbols[symbol];
-    return s.kind == SymbolKind::kInput ? branch_.inputs[s.ordinal] : branch_.construction_tensors[s.ordinal];
+    return s.kind == SymbolKind::kInput ? branch_.inputs[s.ordinal]
+                                        : branch_.construction_tensors[s.ordinal];
   }
 
   Result<std::int64_t> width(const Element& e, std::uint32_t symbol) {
     if (!e.splice) return 1;
     const auto sizes = evaluator_.evaluate(e.expr).as_sizes();
-    if (!sizes) return refuse(fmt::format("the rank of {} in {} is not known", text(e.expr), name(symbol)), symbol);
+    if (!sizes)
+      return refuse(fmt::format("the rank of {} in {} is not known", text(e.expr), name(symbol)),
+                    symbol);
     return static_cast<std::int64_t>(sizes->size());
   }
 
   Result<void> step(const Step& s) {
     if (s.kind == StepKind::kLet) {
       symbols_[s.target] = evaluator_.evaluate(s.expr);
-      if (!evaluator_.failure().empty()) return refuse(fmt::format("{} has no value: {}", name(s.target), evaluator_.failure()), data_.symbols[s.target].where);
+      if (!evaluator_.failure().empty())
+        return refuse(fmt::format("{} has no value: {}", name(s.target), evaluator_.failure()),
+                      data_.symbols[s.target].where);
       return {};
     }
     const TensorTerm& term = term_of(s.tensor);
     if (s.kind == StepKind::kTensor) return dtype(s, term);
-    if (s.kind == StepKind::kList) return refuse(fmt::format("{} is a list, which ranges do not cover", name(s.tensor)), s.tensor);
+    if (s.kind == StepKind::kList)
+      return refuse(fmt::format("{} is a list, which ranges do not cover", name(s.tensor)),
+                    s.tensor);
     const std::vector<SizeRange> sizes = sizes_of(s.tensor);
     std::int64_t before = 0;
     std::int64_t all = 0;
@@ -84,14 +105,19 @@ class RangedWalk {
         continue;
       }
       // Only the splices on the side from which the element is placed are known.
-      const bool needed = s.kind == StepKind::kRank || s.kind == StepKind::kBindSplice || (s.from_back ? i >= s.element : i < s.element);
+      const bool needed = s.kind == StepKind::kRank || s.kind == StepKind::kBindSplice ||
+                          (s.from_back ? i >= s.element : i < s.element);
       std::int64_t w = 0;
       if (needed) TENON_TRY_ASSIGN(w, width(term.elements[i], s.tensor));
       all += w;
     }
     const auto rank = static_cast<std::int64_t>(sizes.size());
     const auto wrong_rank = [&] {
-      return refuse(fmt::format("{} has rank {}, but is declared {}", name(s.tensor), rank, tensor_decl(data_, s.tensor).shape_text), s.tensor);
+      return refuse(fmt::format("{} has rank {}, but is declared {}",
+                                name(s.tensor),
+                                rank,
+                                tensor_decl(data_, s.tensor).shape_text),
+                    s.tensor);
     };
     if (s.kind == StepKind::kRank) {
       if (all != rank) return wrong_rank();
@@ -99,7 +125,8 @@ class RangedWalk {
     }
     if (s.kind == StepKind::kBindSplice) {
       if (all > rank) return wrong_rank();
-      symbols_[s.target] = Ranged::of(std::vector<SizeRange>(sizes.begin() + before, sizes.begin() + before + (rank - all)));
+      symbols_[s.target] = Ranged::of(
+          std::vector<SizeRange>(sizes.begin() + before, sizes.begin() + before + (rank - all)));
       return {};
     }
     const std::int64_t at = s.from_back ? rank - all : all;
@@ -112,24 +139,46 @@ class RangedWalk {
     if (data_.symbols[s.tensor].kind != SymbolKind::kInput) return {};
     const DType given = inputs_[data_.symbols[s.tensor].ordinal]->dtype;
     if (s.binds_dtype) {
-      if (!data_.symbols[s.target].dtypes.contains(given)) return refuse(fmt::format("{} is {}, which {} does not allow", name(s.tensor), name_of(given), name(s.target)), s.tensor);
+      if (!data_.symbols[s.target].dtypes.contains(given))
+        return refuse(fmt::format("{} is {}, which {} does not allow",
+                                  name(s.tensor),
+                                  name_of(given),
+                                  name(s.target)),
+                      s.tensor);
       symbols_[s.target] = Ranged::of(Cell::dtype_of(given));
       return {};
     }
     const Ranged expected = evaluator_.evaluate(term.dtype);
-    if (!expected.is_exact() || !equal(expected.exact, Cell::dtype_of(given))) return refuse(fmt::format("{} is {}, expected {}", name(s.tensor), name_of(given), text(term.dtype)), s.tensor);
+    if (!expected.is_exact() || !equal(expected.exact, Cell::dtype_of(given)))
+      return refuse(
+          fmt::format("{} is {}, expected {}", name(s.tensor), name_of(given), text(term.dtype)),
+          s.tensor);
     return {};
   }
 
   /// `size` and `expected` must be equal: impossible, certain, or a guard.
-  Result<void> meet(const Step& s, Expr e, SizeRange size, SizeRange expected, std::int64_t at, const std::string& label) {
+  Result<void> meet(const Step& s,
+                    Expr e,
+                    SizeRange size,
+                    SizeRange expected,
+                    std::int64_t at,
+                    const std::string& label) {
     const SizeRange both{std::max(size.low, expected.low), std::min(size.high, expected.high)};
     if (both.low > both.high) {
-      return refuse(fmt::format("{} has size {} on axis {}, but {} is {}", name(s.tensor), print(size), at, label, print(expected)), s.tensor);
+      return refuse(fmt::format("{} has size {} on axis {}, but {} is {}",
+                                name(s.tensor),
+                                print(size),
+                                at,
+                                label,
+                                print(expected)),
+                    s.tensor);
     }
     if (size.low != size.high || expected.low != expected.high) {
-      result_.guards.push_back(fmt::format("size of {} on axis {} == {}", name(s.tensor), at, label));
-      if (branch_.pool.at(e).op == Op::kSymbol && data_.symbols[static_cast<std::size_t>(branch_.pool.at(e).value)].kind == SymbolKind::kDim) {
+      result_.guards.push_back(
+          fmt::format("size of {} on axis {} == {}", name(s.tensor), at, label));
+      if (branch_.pool.at(e).op == Op::kSymbol &&
+          data_.symbols[static_cast<std::size_t>(branch_.pool.at(e).value)].kind ==
+              SymbolKind::kDim) {
         symbols_[static_cast<std::size_t>(branch_.pool.at(e).value)] = Ranged::of(both);
       }
     }
@@ -143,7 +192,8 @@ class RangedWalk {
     }
     if (s.kind == StepKind::kCheckDim) {
       const auto expected = evaluator_.evaluate(e).as_interval();
-      if (!expected) return refuse(fmt::format("{} has no value: {}", text(e), evaluator_.failure()), s.tensor);
+      if (!expected)
+        return refuse(fmt::format("{} has no value: {}", text(e), evaluator_.failure()), s.tensor);
       return meet(s, e, size, *expected, at, text(e));
     }
     symbols_[s.target] = Ranged::of(Cell::integer(0));
@@ -154,24 +204,46 @@ class RangedWalk {
     const std::int64_t slope = one->low - zero->low;
     std::int64_t low = 0;
     std::int64_t high = 0;
-    if (slope <= 0 || !floor_div(size.low - zero->high + slope - 1, slope, low) || !floor_div(size.high - zero->low, slope, high) || high < std::max<std::int64_t>(low, 0)) {
-      return refuse(fmt::format("{} has size {} on axis {}, which {} never is", name(s.tensor), print(size), at, text(e)), s.tensor);
+    if (slope <= 0 || !floor_div(size.low - zero->high + slope - 1, slope, low) ||
+        !floor_div(size.high - zero->low, slope, high) || high < std::max<std::int64_t>(low, 0)) {
+      return refuse(fmt::format("{} has size {} on axis {}, which {} never is",
+                                name(s.tensor),
+                                print(size),
+                                at,
+                                text(e)),
+                    s.tensor);
     }
-    if (size.low != size.high && (slope != 1 || low < 0)) result_.guards.push_back(fmt::format("size of {} on axis {} is {}", name(s.tensor), at, text(e)));
+    if (size.low != size.high && (slope != 1 || low < 0))
+      result_.guards.push_back(
+          fmt::format("size of {} on axis {} is {}", name(s.tensor), at, text(e)));
     symbols_[s.target] = Ranged::of(SizeRange{std::max<std::int64_t>(low, 0), high});
     return {};
   }
 
-  Result<void> splice(const Step& s, const TensorTerm& term, const std::vector<SizeRange>& sizes, std::int64_t at) {
+  Result<void> splice(const Step& s,
+                      const TensorTerm& term,
+                      const std::vector<SizeRange>& sizes,
+                      std::int64_t at) {
     const Expr e = term.elements[s.element].expr;
     const auto expected = evaluator_.evaluate(e).as_sizes();
-    if (!expected) return refuse(fmt::format("{} has no value: {}", text(e), evaluator_.failure()), s.tensor);
-    if (at + static_cast<std::int64_t>(expected->size()) > static_cast<std::int64_t>(sizes.size())) {
-      return refuse(fmt::format("{} has rank {}, but is declared {}", name(s.tensor), sizes.size(), tensor_decl(data_, s.tensor).shape_text), s.tensor);
+    if (!expected)
+      return refuse(fmt::format("{} has no value: {}", text(e), evaluator_.failure()), s.tensor);
+    if (at + static_cast<std::int64_t>(expected->size()) >
+        static_cast<std::int64_t>(sizes.size())) {
+      return refuse(fmt::format("{} has rank {}, but is declared {}",
+                                name(s.tensor),
+                                sizes.size(),
+                                tensor_decl(data_, s.tensor).shape_text),
+                    s.tensor);
     }
     for (std::size_t i = 0; i < expected->size(); ++i) {
       const auto place = static_cast<std::size_t>(at) + i;
-      TENON_TRY(meet(s, e, sizes[place], (*expected)[i], static_cast<std::int64_t>(place), fmt::format("{}[{}]", text(e), i)));
+      TENON_TRY(meet(s,
+                     e,
+                     sizes[place],
+                     (*expected)[i],
+                     static_cast<std::int64_t>(place),
+                     fmt::format("{}[{}]", text(e), i)));
     }
     return {};
   }
@@ -182,11 +254,15 @@ class RangedWalk {
     out.present = term.passed;
     out.alias_input = entry_.outputs[index].alias_input;
     if (!term.passed) return {};
-    if (term.list_count != kNoExpr) return refuse(fmt::format("{} is a list, which ranges do not cover", name(term.symbol)), term.symbol);
+    if (term.list_count != kNoExpr)
+      return refuse(fmt::format("{} is a list, which ranges do not cover", name(term.symbol)),
+                    term.symbol);
     const Ranged dtype = evaluator_.evaluate(term.dtype);
     if (dtype.is_exact() && dtype.exact.tag == Tag::kDType) {
       out.dtype = dtype.exact.dtype();
-    } else if (const auto named = dtype.is_exact() && dtype.exact.tag == Tag::kStr ? dtype_from_name(dtype.exact.str()) : std::nullopt) {
+    } else if (const auto named = dtype.is_exact() && dtype.exact.tag == Tag::kStr
+                                      ? dtype_from_name(dtype.exact.str())
+                                      : std::nullopt) {
       out.dtype = *named;
     } else {
       return refuse(fmt::format("the dtype of {} is not known", name(term.symbol)), term.symbol);
@@ -195,9 +271,18 @@ class RangedWalk {
       const Ranged value = evaluator_.evaluate(e.expr);
       const auto sizes = e.splice ? value.as_sizes() : std::nullopt;
       const auto one = e.splice ? std::nullopt : value.as_interval();
-      if (!sizes && !one) return refuse(fmt::format("{} of {} has no value: {}", text(e.expr), name(term.symbol), evaluator_.failure()), term.symbol);
+      if (!sizes && !one)
+        return refuse(
+            fmt::format(
+                "{} of {} has no value: {}", text(e.expr), name(term.symbol), evaluator_.failure()),
+            term.symbol);
       for (SizeRange r : sizes ? *sizes : std::vector<SizeRange>{*one}) {
-        if (r.high < 0) return refuse(fmt::format("{} would have size {} on axis {}", name(term.symbol), print(r), out.sizes.size()), term.symbol);
+        if (r.high < 0)
+          return refuse(fmt::format("{} would have size {} on axis {}",
+                                    name(term.symbol),
+                                    print(r),
+                                    out.sizes.size()),
+                        term.symbol);
         if (r.low < 0) result_.guards.push_back(fmt::format("{} >= 0", text(e.expr)));
         r.low = std::max<std::int64_t>(r.low, 0);
         out.sizes.push_back(r);
@@ -219,19 +304,26 @@ class RangedWalk {
 
 }  // namespace
 
-Result<RangedOutputs> Plan::infer_ranges(const Construction& construction, std::span<const std::optional<RangedTensor>> inputs,
+Result<RangedOutputs> Plan::infer_ranges(const Construction& construction,
+                                         std::span<const std::optional<RangedTensor>> inputs,
                                          bool with_out) const {
   const auto& instance = static_cast<const Instance&>(construction);
   const auto refuse = [&](std::string text) {
-    return fail(Error(ErrorCode::kSignatureMismatch, std::move(text)).with_where(decl_.where.to_string()));
+    return fail(
+        Error(ErrorCode::kSignatureMismatch, std::move(text)).with_where(decl_.where.to_string()));
   };
-  if (inputs.size() != decl_.inputs.size()) return refuse(fmt::format("{} takes {} inputs, not {}", decl_.name, decl_.inputs.size(), inputs.size()));
+  if (inputs.size() != decl_.inputs.size())
+    return refuse(
+        fmt::format("{} takes {} inputs, not {}", decl_.name, decl_.inputs.size(), inputs.size()));
   std::uint64_t mask = with_out ? out_bit_ : 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] && decl_.inputs[i].optional == When::kNever) return refuse(fmt::format("{} needs its input '{}'", decl_.name, decl_.inputs[i].name));
+    if (!inputs[i] && decl_.inputs[i].optional == When::kNever)
+      return refuse(fmt::format("{} needs its input '{}'", decl_.name, decl_.inputs[i].name));
     for (std::size_t k = 0; inputs[i] && k < inputs[i]->sizes.size(); ++k) {
       const SizeRange r = inputs[i]->sizes[k];
-      if (r.low < 0 || r.low > r.high) return refuse(fmt::format("{} has no size in {}..{} on axis {}", decl_.inputs[i].name, r.low, r.high, k));
+      if (r.low < 0 || r.low > r.high)
+        return refuse(fmt::format(
+            "{} has no size in {}..{} on axis {}", decl_.inputs[i].name, r.low, r.high, k));
     }
   }
   for (std::size_t bit = 0; bit < optional_inputs_.size(); ++bit) {
@@ -240,7 +332,10 @@ Result<RangedOutputs> Plan::infer_ranges(const Construction& construction, std::
   const BranchEntry& entry = branch_for(*instance.prefix, mask & deciding_bits_);
   if (entry.branch.rejected_by) {
     const TextExpr& source = data_.refinements[*entry.branch.rejected_by];
-    return fail(Error(ErrorCode::kSignatureMismatch, fmt::format("'{}' does not hold for the inputs that are present", source.text)).with_where(source.where.to_string()));
+    return fail(
+        Error(ErrorCode::kSignatureMismatch,
+              fmt::format("'{}' does not hold for the inputs that are present", source.text))
+            .with_where(source.where.to_string()));
   }
   if (entry.branch.error) return refuse(entry.branch.error->text);
   if (entry.expected_mask != mask) return fail(presence_failure({}, entry, mask));

@@ -9,7 +9,9 @@
 
 namespace tenon::signature {
 
-std::shared_ptr<const SignaturePlan> make_plan(PlanData data) { return std::make_shared<Plan>(std::move(data)); }
+std::shared_ptr<const SignaturePlan> make_plan(PlanData data) {
+  return std::make_shared<Plan>(std::move(data));
+}
 
 Plan::Plan(PlanData data) : SignaturePlan(data.decl), data_(std::move(data)) {
   for (const Discriminant& d : data_.discriminants) {
@@ -26,7 +28,8 @@ Plan::Plan(PlanData data) : SignaturePlan(data.decl), data_(std::move(data)) {
   }
   out_bit_ = std::uint64_t{1} << bit;
   deciding_bits_ |= out_bit_;
-  if (const auto output = data_.decl.buffered_output()) buffered_output_ = static_cast<std::int32_t>(*output);
+  if (const auto output = data_.decl.buffered_output())
+    buffered_output_ = static_cast<std::int32_t>(*output);
   for (std::uint32_t i = 0; i < data_.symbols.size(); ++i) {
     if (data_.symbols[i].kind == SymbolKind::kShape) ++shape_count_;
   }
@@ -81,15 +84,18 @@ std::unique_ptr<BranchEntry> Plan::make_entry(const Prefix& prefix, std::uint64_
     const Discriminant& d = data_.discriminants[i];
     if (d.kind == Discriminant::Kind::kOutPresence) choices[i] = (key & out_bit_) != 0 ? 1 : 0;
     if (d.kind != Discriminant::Kind::kTensorPresence || at_construction_[i]) continue;
-    const auto bit = std::find(optional_inputs_.begin(), optional_inputs_.end(), data_.symbols[d.symbol].ordinal) -
-                     optional_inputs_.begin();
+    const auto bit =
+        std::find(
+            optional_inputs_.begin(), optional_inputs_.end(), data_.symbols[d.symbol].ordinal) -
+        optional_inputs_.begin();
     choices[i] = (key >> bit) & 1u ? 1 : 0;
   }
   entry->branch = make_branch(data_, prefix, choices);
   const Branch& branch = entry->branch;
   entry->expected_mask = branch.has_out ? out_bit_ : 0;
   for (std::size_t bit = 0; bit < optional_inputs_.size(); ++bit) {
-    if (branch.facts.presence[data_.first_input + optional_inputs_[bit]] == 1) entry->expected_mask |= std::uint64_t{1} << bit;
+    if (branch.facts.presence[data_.first_input + optional_inputs_[bit]] == 1)
+      entry->expected_mask |= std::uint64_t{1} << bit;
   }
   if (branch.rejected_by || branch.error) return entry;
   finish_entry(*entry);
@@ -114,7 +120,8 @@ void Plan::finish_entry(BranchEntry& entry) const {
   }
   for (std::uint32_t i = 0; i < decl_.branches.size(); ++i) {
     const EffectBranch& effect = decl_.branches[i];
-    if (effect.written_inputs == written && effect.has_out == branch.has_out && !effect.in_place) entry.effect = i;
+    if (effect.written_inputs == written && effect.has_out == branch.has_out && !effect.in_place)
+      entry.effect = i;
   }
   entry.returns_or_writes = !written.empty();
   entry.simple_effects = written.empty();
@@ -122,7 +129,8 @@ void Plan::finish_entry(BranchEntry& entry) const {
     OutputSpec spec;
     spec.present = branch.outputs[i].passed;
     entry.returns_or_writes = entry.returns_or_writes || spec.present;
-    if (const auto alias = decl_.input_index(decl_.outputs[i].alias); alias && branch.written[*alias]) {
+    if (const auto alias = decl_.input_index(decl_.outputs[i].alias);
+        alias && branch.written[*alias]) {
       spec.alias_input = static_cast<std::int32_t>(*alias);
       entry.simple_effects = false;
     }
@@ -141,27 +149,32 @@ void Plan::finish_entry(BranchEntry& entry) const {
       folder.forget_error();
     }
     for (const ArgData& arg : interface.args) {
-      entry.temporary_dtypes[i].push_back(arg.dtype.given() ? folder.fold(arg.dtype.root) : kNoExpr);
+      entry.temporary_dtypes[i].push_back(arg.dtype.given() ? folder.fold(arg.dtype.root)
+                                                            : kNoExpr);
       folder.forget_error();
     }
     const std::uint32_t step = decl_.interfaces[i].step;
     entry.conditions.push_back(interface.when.given() ? folder.fold(interface.when.root) : kNoExpr);
     folder.forget_error();
     const bool always = entry.conditions.back() == kNoExpr && !interface.when.given();
-    const auto known = always ? std::optional(true) : constant_bool(branch.pool, entry.conditions.back());
+    const auto known =
+        always ? std::optional(true) : constant_bool(branch.pool, entry.conditions.back());
     if (!known) entry.active[step] = -2;
-    if (known == true && entry.active[step] == -1) entry.active[step] = static_cast<std::int32_t>(i);
+    if (known == true && entry.active[step] == -1)
+      entry.active[step] = static_cast<std::int32_t>(i);
   }
 }
 
-std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Construction&,
+std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step,
+                                                    const Construction&,
                                                     const CallFrame& call_frame) const {
   const State& state = *static_cast<const Frame&>(call_frame).state;
   const BranchEntry& entry = *state.entry;
   if (step >= entry.active.size()) return std::nullopt;
   if (entry.active[step] >= 0) return static_cast<std::uint32_t>(entry.active[step]);
   if (entry.active[step] == -1) return std::nullopt;
-  // Payloads are parameters, compared as they are: nothing here needs memory that an arena would not have.
+  // Payloads are parameters, compared as they are: nothing here needs memory that an arena would
+  // not have.
   Arena arena;
   Env env;
   env.pool = &entry.branch.pool;
@@ -171,13 +184,18 @@ std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step, const Co
   for (std::uint32_t i = 0; i < entry.conditions.size(); ++i) {
     bool holds = true;
     if (decl_.interfaces[i].step != step) continue;
-    if (entry.conditions[i] == kNoExpr || (evaluate_bool(env, entry.conditions[i], holds) && holds)) return i;
+    if (entry.conditions[i] == kNoExpr || (evaluate_bool(env, entry.conditions[i], holds) && holds))
+      return i;
   }
   return std::nullopt;
 }
 
-bool Plan::eval_call(std::uint32_t interface, const Construction&, const CallArgs&, CallFrame& call_frame,
-                     std::span<const tenon_value> flow_values, std::span<tenon_value> fields) const {
+bool Plan::eval_call(std::uint32_t interface,
+                     const Construction&,
+                     const CallArgs&,
+                     CallFrame& call_frame,
+                     std::span<const tenon_value> flow_values,
+                     std::span<tenon_value> fields) const {
   auto& frame = static_cast<Frame&>(call_frame);
   const BranchEntry& entry = *frame.state->entry;
   Env env;
@@ -189,7 +207,8 @@ bool Plan::eval_call(std::uint32_t interface, const Construction&, const CallArg
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Expr e = entry.fields[interface][i];
     if (e == kNoExpr) {
-      if (!decl_.interfaces[interface].fields[i].from_flow || flow >= flow_values.size()) return false;
+      if (!decl_.interfaces[interface].fields[i].from_flow || flow >= flow_values.size())
+        return false;
       fields[i] = flow_values[flow++];
       continue;
     }
@@ -205,7 +224,8 @@ tenon_value Plan::field_value(const CallFieldDecl& field, const Cell& cell, Aren
     return abi_value_of(Cell::real(static_cast<double>(cell.i)), arena);
   }
   if (field.kind == TENON_VALUE_DTYPE && cell.tag == Tag::kStr) {
-    if (const auto dtype = dtype_from_name(cell.str())) return abi_value_of(Cell::dtype_of(*dtype), arena);
+    if (const auto dtype = dtype_from_name(cell.str()))
+      return abi_value_of(Cell::dtype_of(*dtype), arena);
   }
   if (field.kind == TENON_VALUE_LIST && cell.tag == Tag::kInts) {
     Cell* items = arena.cells(cell.count);
@@ -219,11 +239,16 @@ namespace {
 
 Cell cell_of(const tenon_value& value) {
   switch (value.kind) {
-    case TENON_VALUE_BOOL: return Cell::boolean(value.i != 0);
-    case TENON_VALUE_INT: return Cell::integer(value.i);
-    case TENON_VALUE_FLOAT: return Cell::real(value.f);
-    case TENON_VALUE_STR: return Cell::string({static_cast<const char*>(value.data), value.count});
-    case TENON_VALUE_INTS: return Cell::int_list(static_cast<const std::int64_t*>(value.data), value.count);
+    case TENON_VALUE_BOOL:
+      return Cell::boolean(value.i != 0);
+    case TENON_VALUE_INT:
+      return Cell::integer(value.i);
+    case TENON_VALUE_FLOAT:
+      return Cell::real(value.f);
+    case TENON_VALUE_STR:
+      return Cell::string({static_cast<const char*>(value.data), value.count});
+    case TENON_VALUE_INTS:
+      return Cell::int_list(static_cast<const std::int64_t*>(value.data), value.count);
     case TENON_VALUE_DTYPE: {
       tenon_dtype abi{};
       abi.code = static_cast<std::uint8_t>(value.i & 0xff);
@@ -232,14 +257,19 @@ Cell cell_of(const tenon_value& value) {
       const auto dtype = dtype_from_abi(abi);
       return dtype ? Cell::dtype_of(*dtype) : Cell();
     }
-    default: return Cell::none();
+    default:
+      return Cell::none();
   }
 }
 
 }  // namespace
 
-bool Plan::eval_arg_shape(std::uint32_t interface, std::uint32_t arg, std::uint32_t element, CallFrame& call_frame,
-                          std::span<const tenon_value> fields, Dims& shape) const {
+bool Plan::eval_arg_shape(std::uint32_t interface,
+                          std::uint32_t arg,
+                          std::uint32_t element,
+                          CallFrame& call_frame,
+                          std::span<const tenon_value> fields,
+                          Dims& shape) const {
   auto& frame = static_cast<Frame&>(call_frame);
   const TextExpr& term = data_.interfaces[interface].args[arg].shape;
   Cell* formals = frame.arena.cells(fields.size() + 1);
@@ -259,7 +289,9 @@ bool Plan::eval_arg_shape(std::uint32_t interface, std::uint32_t arg, std::uint3
   return true;
 }
 
-std::optional<DType> Plan::temporary_dtype(std::uint32_t interface, std::uint32_t arg, const Construction&,
+std::optional<DType> Plan::temporary_dtype(std::uint32_t interface,
+                                           std::uint32_t arg,
+                                           const Construction&,
                                            const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
   const Expr term = frame.state->entry->temporary_dtypes[interface][arg];

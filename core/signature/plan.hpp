@@ -17,24 +17,45 @@ class Plan final : public SignaturePlan {
   explicit Plan(PlanData data);
 
   Result<std::shared_ptr<const Construction>> construct(
-      std::span<const NamedValue> params, std::span<const std::pair<std::string, Tensor>> tensors) const override;
+      std::span<const NamedValue> params,
+      std::span<const std::pair<std::string, Tensor>> tensors) const override;
   std::unique_ptr<CallFrame> make_frame() const override;
-  bool check(const Construction& construction, const CallArgs& args, CallFrame& frame) const override;
-  Error failure(const Construction& construction, const CallArgs& args, const CallFrame& frame) const override;
-  Result<RangedOutputs> infer_ranges(const Construction& construction, std::span<const std::optional<RangedTensor>> inputs,
+  bool check(const Construction& construction,
+             const CallArgs& args,
+             CallFrame& frame) const override;
+  Error failure(const Construction& construction,
+                const CallArgs& args,
+                const CallFrame& frame) const override;
+  Result<RangedOutputs> infer_ranges(const Construction& construction,
+                                     std::span<const std::optional<RangedTensor>> inputs,
                                      bool with_out) const override;
-  std::optional<std::uint32_t> active_interface(std::uint32_t step, const Construction& construction,
+  std::optional<std::uint32_t> active_interface(std::uint32_t step,
+                                                const Construction& construction,
                                                 const CallFrame& frame) const override;
-  bool eval_call(std::uint32_t interface, const Construction& construction, const CallArgs& args, CallFrame& frame,
-                 std::span<const tenon_value> flow_values, std::span<tenon_value> fields) const override;
-  bool eval_arg_shape(std::uint32_t interface, std::uint32_t arg, std::uint32_t element, CallFrame& frame,
-                      std::span<const tenon_value> fields, Dims& shape) const override;
-  std::optional<DType> temporary_dtype(std::uint32_t interface, std::uint32_t arg, const Construction& construction,
+  bool eval_call(std::uint32_t interface,
+                 const Construction& construction,
+                 const CallArgs& args,
+                 CallFrame& frame,
+                 std::span<const tenon_value> flow_values,
+                 std::span<tenon_value> fields) const override;
+  bool eval_arg_shape(std::uint32_t interface,
+                      std::uint32_t arg,
+                      std::uint32_t element,
+                      CallFrame& frame,
+                      std::span<const tenon_value> fields,
+                      Dims& shape) const override;
+  std::optional<DType> temporary_dtype(std::uint32_t interface,
+                                       std::uint32_t arg,
+                                       const Construction& construction,
                                        const CallFrame& frame) const override;
-  std::vector<NamedValue> indices(const Construction& construction, const CallFrame& frame) const override;
-  std::vector<Traffic> traffic(const Construction& construction, const CallArgs& args,
+  std::vector<NamedValue> indices(const Construction& construction,
+                                  const CallFrame& frame) const override;
+  std::vector<Traffic> traffic(const Construction& construction,
+                               const CallArgs& args,
                                const CallFrame& frame) const override;
-  Result<Cost> cost(const Construction& construction, const CallArgs& args, const CallFrame& frame) const override;
+  Result<Cost> cost(const Construction& construction,
+                    const CallArgs& args,
+                    const CallFrame& frame) const override;
 
   [[nodiscard]] const PlanData& data() const { return data_; }
 
@@ -48,7 +69,11 @@ class Plan final : public SignaturePlan {
   State* select(const Instance& instance, Frame& frame, std::uint64_t mask) const;
   void fill(const Instance& instance, State& state) const;
   bool run(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const;
-  bool finish(const Instance& instance, const CallArgs& args, Frame& frame, State& state, const Device* device,
+  bool finish(const Instance& instance,
+              const CallArgs& args,
+              Frame& frame,
+              State& state,
+              const Device* device,
               bool nonempty) const;
   bool check_out(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const;
   PrefixEntry& prefix_for(const Choices& choices) const;
@@ -67,14 +92,18 @@ class Plan final : public SignaturePlan {
   Result<void> settle(Instance& instance) const;
 
   // records.cpp
-  [[nodiscard]] Error presence_failure(const CallArgs& args, const BranchEntry& entry, std::uint64_t mask) const;
+  [[nodiscard]] Error presence_failure(const CallArgs& args,
+                                       const BranchEntry& entry,
+                                       std::uint64_t mask) const;
   struct Sizes {
     std::vector<std::int64_t> bytes;  ///< by symbol; -1: absent
   };
-  [[nodiscard]] Sizes tensor_sizes(const Instance& instance, const CallArgs& args, const Frame& frame) const;
+  [[nodiscard]] Sizes tensor_sizes(const Instance& instance,
+                                   const CallArgs& args,
+                                   const Frame& frame) const;
 
   PlanData data_;
-  std::vector<bool> at_construction_;          ///< by discriminant
+  std::vector<bool> at_construction_;           ///< by discriminant
   std::vector<std::uint32_t> optional_inputs_;  ///< by presence bit
   std::uint64_t deciding_bits_ = 0;
   std::uint64_t out_bit_ = 0;

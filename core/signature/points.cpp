@@ -42,39 +42,50 @@ std::vector<AdtFacts> adt_choices(const AdtType& type) {
 
 std::size_t choice_count(const PlanData& data, const Discriminant& discriminant) {
   switch (discriminant.kind) {
-    case Discriminant::Kind::kEnum: return discriminant.names.size();
+    case Discriminant::Kind::kEnum:
+      return discriminant.names.size();
     case Discriminant::Kind::kAdt:
       return adt_choices(data.adts[discriminant.adt]).size() + (discriminant.maybe ? 1 : 0);
-    default: return 2;
+    default:
+      return 2;
   }
 }
 
 namespace {
 
-void apply(const PlanData& data, const Discriminant& discriminant, std::int32_t choice, Facts& facts) {
+void apply(const PlanData& data,
+           const Discriminant& discriminant,
+           std::int32_t choice,
+           Facts& facts) {
   const std::uint32_t symbol = discriminant.symbol;
   switch (discriminant.kind) {
-    case Discriminant::Kind::kBool: facts.fixed[symbol] = Value(choice != 0); break;
+    case Discriminant::Kind::kBool:
+      facts.fixed[symbol] = Value(choice != 0);
+      break;
     case Discriminant::Kind::kEnum:
       facts.fixed[symbol] = Value(discriminant.names[static_cast<std::size_t>(choice)]);
       break;
     case Discriminant::Kind::kAdt:
       facts.presence[symbol] = discriminant.maybe && choice == 0 ? 0 : 1;
       if (facts.presence[symbol] == 1) {
-        facts.adts[symbol] =
-            adt_choices(data.adts[discriminant.adt])[static_cast<std::size_t>(choice - (discriminant.maybe ? 1 : 0))];
+        facts.adts[symbol] = adt_choices(data.adts[discriminant.adt])[static_cast<std::size_t>(
+            choice - (discriminant.maybe ? 1 : 0))];
       }
       break;
-    default: facts.presence[symbol] = static_cast<std::int8_t>(choice); break;
+    default:
+      facts.presence[symbol] = static_cast<std::int8_t>(choice);
+      break;
   }
 }
 
-/// Every tensor with a role and its plain flag: 1, or -1 where a condition or a discriminant decides.
+/// Every tensor with a role and its plain flag: 1, or -1 where a condition or a discriminant
+/// decides.
 std::vector<std::uint32_t> conditional_tensors(const PlanData& data, Facts& facts) {
   std::vector<std::uint32_t> open;
   for (std::uint32_t symbol = 0; symbol < data.symbols.size(); ++symbol) {
     const SymbolKind kind = data.symbols[symbol].kind;
-    if (kind == SymbolKind::kParam && !data.param_types[data.symbols[symbol].ordinal].maybe) facts.presence[symbol] = 1;
+    if (kind == SymbolKind::kParam && !data.param_types[data.symbols[symbol].ordinal].maybe)
+      facts.presence[symbol] = 1;
     if (!is_tensor(kind)) continue;
     const When when = tensor_decl(data, symbol).optional;
     if (when == When::kNever) facts.presence[symbol] = 1;
@@ -86,7 +97,9 @@ std::vector<std::uint32_t> conditional_tensors(const PlanData& data, Facts& fact
 
 }  // namespace
 
-Facts facts_of(const PlanData& data, const Choices& choices, std::optional<std::uint32_t>* unsettled) {
+Facts facts_of(const PlanData& data,
+               const Choices& choices,
+               std::optional<std::uint32_t>* unsettled) {
   Facts facts(data.symbols.size());
   std::vector<std::uint32_t> open = conditional_tensors(data, facts);
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -98,7 +111,8 @@ Facts facts_of(const PlanData& data, const Choices& choices, std::optional<std::
     for (std::size_t i = 0; i < open.size(); ++i) {
       Pool scratch;
       Folder folder(data, facts, scratch);
-      const auto value = constant_bool(scratch, folder.fold(tensor_data(data, open[i]).optional.root));
+      const auto value =
+          constant_bool(scratch, folder.fold(tensor_data(data, open[i]).optional.root));
       if (!value) continue;
       facts.presence[open[i]] = *value ? 1 : 0;
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));

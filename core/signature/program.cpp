@@ -12,7 +12,8 @@ constexpr std::size_t kMaxCells = 60000;
 
 class ProgramMaker {
  public:
-  ProgramMaker(const PlanData& data, const Prefix& prefix, Branch& branch) : data_(data), prefix_(prefix), branch_(branch), pool_(branch.pool) {
+  ProgramMaker(const PlanData& data, const Prefix& prefix, Branch& branch)
+      : data_(data), prefix_(prefix), branch_(branch), pool_(branch.pool) {
     program_.cell_count = static_cast<std::uint32_t>(data.symbols.size());
   }
 
@@ -33,11 +34,17 @@ class ProgramMaker {
       const TensorDecl& decl = tensor_decl(data_, t.symbol);
       if (decl.list) return false;
     }
-    return std::none_of(branch_.outputs.begin(), branch_.outputs.end(),
-                        [&](const TensorTerm& t) { return tensor_decl(data_, t.symbol).list.has_value(); });
+    return std::none_of(branch_.outputs.begin(), branch_.outputs.end(), [&](const TensorTerm& t) {
+      return tensor_decl(data_, t.symbol).list.has_value();
+    });
   }
 
-  Instruction& emit(Code code, std::size_t a = 0, std::size_t b = 0, std::size_t c = 0, std::int64_t imm = 0, std::size_t axis = 0) {
+  Instruction& emit(Code code,
+                    std::size_t a = 0,
+                    std::size_t b = 0,
+                    std::size_t c = 0,
+                    std::int64_t imm = 0,
+                    std::size_t axis = 0) {
     Instruction i;
     i.code = code;
     i.axis = static_cast<std::uint8_t>(axis);
@@ -50,14 +57,19 @@ class ProgramMaker {
   }
   std::uint16_t new_cell() { return static_cast<std::uint16_t>(program_.cell_count++); }
 
-  // ---- What is known of an expression -----------------------------------------------------------------
+  // ---- What is known of an expression
+  // -----------------------------------------------------------------
 
   [[nodiscard]] bool settled(Expr e) const {
     std::vector<std::uint32_t> names;
     collect_symbols(pool_, e, names, false);
-    return std::all_of(names.begin(), names.end(), [&](std::uint32_t s) { return static_cast<bool>(prefix_.known[s]); });
+    return std::all_of(names.begin(), names.end(), [&](std::uint32_t s) {
+      return static_cast<bool>(prefix_.known[s]);
+    });
   }
-  [[nodiscard]] std::uint32_t symbol_of(Expr e) const { return static_cast<std::uint32_t>(pool_.at(e).value); }
+  [[nodiscard]] std::uint32_t symbol_of(Expr e) const {
+    return static_cast<std::uint32_t>(pool_.at(e).value);
+  }
   [[nodiscard]] bool is_symbol(Expr e, SymbolKind kind) const {
     return pool_.at(e).op == Op::kSymbol && data_.symbols[symbol_of(e)].kind == kind;
   }
@@ -65,31 +77,40 @@ class ProgramMaker {
   [[nodiscard]] bool is_int_symbol(std::uint32_t s) const {
     const Symbol& symbol = data_.symbols[s];
     if (symbol.kind == SymbolKind::kDim) return true;
-    if (symbol.kind == SymbolKind::kLet) return branch_.lets[symbol.ordinal] != kNoExpr && is_int(branch_.lets[symbol.ordinal]);
+    if (symbol.kind == SymbolKind::kLet)
+      return branch_.lets[symbol.ordinal] != kNoExpr && is_int(branch_.lets[symbol.ordinal]);
     if (symbol.kind != SymbolKind::kParam) return false;
     const ParamType& type = data_.param_types[symbol.ordinal];
-    return type.members.size() == 1 && type.members.front().tag == TypeTag::kInt && (!type.maybe || branch_.facts.presence[s] == 1);
+    return type.members.size() == 1 && type.members.front().tag == TypeTag::kInt &&
+           (!type.maybe || branch_.facts.presence[s] == 1);
   }
   [[nodiscard]] bool is_int(Expr e) const {
     const Node& n = pool_.at(e);
     switch (n.op) {
-      case Op::kInt: return true;
-      case Op::kSymbol: return is_int_symbol(symbol_of(e));
-      case Op::kPayload: return is_int(pool_.child(e, 0));
+      case Op::kInt:
+        return true;
+      case Op::kSymbol:
+        return is_int_symbol(symbol_of(e));
+      case Op::kPayload:
+        return is_int(pool_.child(e, 0));
       case Op::kNeg:
       case Op::kAdd:
       case Op::kSub:
       case Op::kMul:
       case Op::kFloorDiv:
       case Op::kMod:
-        return std::all_of(pool_.children(e).begin(), pool_.children(e).end(), [&](Expr k) { return is_int(k); });
-      case Op::kCond: return is_int(pool_.child(e, 1)) && is_int(pool_.child(e, 2));
+        return std::all_of(
+            pool_.children(e).begin(), pool_.children(e).end(), [&](Expr k) { return is_int(k); });
+      case Op::kCond:
+        return is_int(pool_.child(e, 1)) && is_int(pool_.child(e, 2));
       case Op::kPrimitive: {
         const ResultKind r = primitives()[static_cast<std::size_t>(n.value)].result;
         return r == ResultKind::kInt || r == ResultKind::kDim || r == ResultKind::kDimOfDims;
       }
-      case Op::kSubscript: return is_symbol(pool_.child(e, 0), SymbolKind::kShape);
-      default: return false;
+      case Op::kSubscript:
+        return is_symbol(pool_.child(e, 0), SymbolKind::kShape);
+      default:
+        return false;
     }
   }
   [[nodiscard]] bool is_sequence_symbol(Expr e) const {
@@ -98,16 +119,20 @@ class ProgramMaker {
     const ParamType& type = data_.param_types[data_.symbols[symbol_of(e)].ordinal];
     if (type.maybe && branch_.facts.presence[symbol_of(e)] != 1) return false;
     return std::all_of(type.members.begin(), type.members.end(), [](const TypeMember& m) {
-      return m.tag == TypeTag::kSeq && std::find(m.optional_items.begin(), m.optional_items.end(), true) == m.optional_items.end();
+      return m.tag == TypeTag::kSeq &&
+             std::find(m.optional_items.begin(), m.optional_items.end(), true) ==
+                 m.optional_items.end();
     });
   }
 
-  // ---- Expressions --------------------------------------------------------------------------------------
+  // ---- Expressions
+  // --------------------------------------------------------------------------------------
 
   /// The cell that holds an int; instructions that compute it are emitted.
   std::uint16_t int_cell(Expr e) {
     const Node& n = pool_.at(e);
-    if (n.op == Op::kSymbol && is_int_symbol(symbol_of(e))) return static_cast<std::uint16_t>(symbol_of(e));
+    if (n.op == Op::kSymbol && is_int_symbol(symbol_of(e)))
+      return static_cast<std::uint16_t>(symbol_of(e));
     if (n.op == Op::kPayload) return int_cell(pool_.child(e, 0));
     const std::uint16_t cell = new_cell();
     if (settled(e)) {
@@ -129,32 +154,49 @@ class ProgramMaker {
         const Expr left = pool_.child(e, 0);
         const Expr right = pool_.child(e, 1);
         const bool negatable = literal(right) && value(right) > -(std::int64_t{1} << 62);
-        if (n.op == Op::kAdd && literal(right)) return emit(Code::kAddImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kAdd && literal(left)) return emit(Code::kAddImm, cell, int_cell(right), 0, value(left)), cell;
-        if (n.op == Op::kSub && negatable) return emit(Code::kAddImm, cell, int_cell(left), 0, -value(right)), cell;
-        if (n.op == Op::kMul && literal(left)) return emit(Code::kMulImm, cell, int_cell(right), 0, value(left)), cell;
-        if (n.op == Op::kMul && literal(right)) return emit(Code::kMulImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kFloorDiv && literal(right) && value(right) > 0) return emit(Code::kFloorDivImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kMod && literal(right) && value(right) > 0) return emit(Code::kModImm, cell, int_cell(left), 0, value(right)), cell;
-        static constexpr Code kCodes[] = {Code::kAdd, Code::kSub, Code::kMul, Code::kFloorDiv, Code::kMod};
+        if (n.op == Op::kAdd && literal(right))
+          return emit(Code::kAddImm, cell, int_cell(left), 0, value(right)), cell;
+        if (n.op == Op::kAdd && literal(left))
+          return emit(Code::kAddImm, cell, int_cell(right), 0, value(left)), cell;
+        if (n.op == Op::kSub && negatable)
+          return emit(Code::kAddImm, cell, int_cell(left), 0, -value(right)), cell;
+        if (n.op == Op::kMul && literal(left))
+          return emit(Code::kMulImm, cell, int_cell(right), 0, value(left)), cell;
+        if (n.op == Op::kMul && literal(right))
+          return emit(Code::kMulImm, cell, int_cell(left), 0, value(right)), cell;
+        if (n.op == Op::kFloorDiv && literal(right) && value(right) > 0)
+          return emit(Code::kFloorDivImm, cell, int_cell(left), 0, value(right)), cell;
+        if (n.op == Op::kMod && literal(right) && value(right) > 0)
+          return emit(Code::kModImm, cell, int_cell(left), 0, value(right)), cell;
+        static constexpr Code kCodes[] = {
+            Code::kAdd, Code::kSub, Code::kMul, Code::kFloorDiv, Code::kMod};
         const std::uint16_t a = int_cell(left);
         const std::uint16_t b = int_cell(right);
-        emit(kCodes[static_cast<std::size_t>(n.op) - static_cast<std::size_t>(Op::kAdd)], cell, a, b);
+        emit(kCodes[static_cast<std::size_t>(n.op) - static_cast<std::size_t>(Op::kAdd)],
+             cell,
+             a,
+             b);
         return cell;
       }
       case Op::kPrimitive:
-        if (primitives()[static_cast<std::size_t>(n.value)].name == "len" && is_sequence_symbol(pool_.child(e, 0))) {
+        if (primitives()[static_cast<std::size_t>(n.value)].name == "len" &&
+            is_sequence_symbol(pool_.child(e, 0))) {
           emit(Code::kLength, cell, symbol_of(pool_.child(e, 0)));
           return cell;
         }
         break;
       case Op::kSubscript:
-        if (literal(pool_.child(e, 1)) && value(pool_.child(e, 1)) >= 0 && value(pool_.child(e, 1)) < 1024) {
-          emit(Code::kItem, cell, symbol_of(pool_.child(e, 0)), static_cast<std::size_t>(value(pool_.child(e, 1))));
+        if (literal(pool_.child(e, 1)) && value(pool_.child(e, 1)) >= 0 &&
+            value(pool_.child(e, 1)) < 1024) {
+          emit(Code::kItem,
+               cell,
+               symbol_of(pool_.child(e, 0)),
+               static_cast<std::size_t>(value(pool_.child(e, 1))));
           return cell;
         }
         break;
-      default: break;
+      default:
+        break;
     }
     emit(Code::kEvaluate, cell, 0, 0, e);
     return cell;
@@ -163,7 +205,8 @@ class ProgramMaker {
   /// Jumps whose target is not known yet, by instruction.
   using Patches = std::vector<std::size_t>;
   void land(const Patches& patches) {
-    for (const std::size_t p : patches) program_.code[p].c = static_cast<std::uint16_t>(program_.code.size());
+    for (const std::size_t p : patches)
+      program_.code[p].c = static_cast<std::uint16_t>(program_.code.size());
   }
 
   /// One row after the other; past the last one the call is rejected.
@@ -211,7 +254,9 @@ class ProgramMaker {
   void jump_if(Expr e, bool when, Patches& out) {
     const Node& n = pool_.at(e);
     switch (n.op) {
-      case Op::kNot: jump_if(pool_.child(e, 0), !when, out); return;
+      case Op::kNot:
+        jump_if(pool_.child(e, 0), !when, out);
+        return;
       case Op::kAnd:
       case Op::kOr: {
         // `or` jumps on the first true one; where false is wanted, only past the last.
@@ -229,7 +274,8 @@ class ProgramMaker {
       case Op::kCompare:
         if (compare(e, when, out)) return;
         break;
-      default: break;
+      default:
+        break;
     }
     emit(Code::kJumpEvaluate, 0, 0, 0, e, when ? 1 : 0);
     out.push_back(program_.code.size() - 1);
@@ -256,7 +302,12 @@ class ProgramMaker {
   }
 
   static CompareOp negated(CompareOp op) {
-    static constexpr CompareOp kNegated[] = {CompareOp::kNe, CompareOp::kEq, CompareOp::kGe, CompareOp::kGt, CompareOp::kLe, CompareOp::kLt};
+    static constexpr CompareOp kNegated[] = {CompareOp::kNe,
+                                             CompareOp::kEq,
+                                             CompareOp::kGe,
+                                             CompareOp::kGt,
+                                             CompareOp::kLe,
+                                             CompareOp::kLt};
     return kNegated[static_cast<std::size_t>(op)];
   }
 
@@ -301,7 +352,9 @@ class ProgramMaker {
     const CompareOp op = pool_.compare_op(e, 0);
     const Expr left = pool_.child(e, 0);
     const Expr right = pool_.child(e, 1);
-    if (!is_symbol(left, SymbolKind::kDType) || op == CompareOp::kLt || op == CompareOp::kLe || op == CompareOp::kGt || op == CompareOp::kGe) return false;
+    if (!is_symbol(left, SymbolKind::kDType) || op == CompareOp::kLt || op == CompareOp::kLe ||
+        op == CompareOp::kGt || op == CompareOp::kGe)
+      return false;
     DTypeSet set;
     const bool tuple = pool_.at(right).op == Op::kTuple;
     const bool membership = op == CompareOp::kIn || op == CompareOp::kNotIn;
@@ -317,11 +370,13 @@ class ProgramMaker {
     return true;
   }
 
-  // ---- Steps --------------------------------------------------------------------------------------------
+  // ---- Steps
+  // --------------------------------------------------------------------------------------------
 
   const TensorTerm& term_of(std::uint32_t symbol) const {
     const Symbol& s = data_.symbols[symbol];
-    return s.kind == SymbolKind::kInput ? branch_.inputs[s.ordinal] : branch_.construction_tensors[s.ordinal];
+    return s.kind == SymbolKind::kInput ? branch_.inputs[s.ordinal]
+                                        : branch_.construction_tensors[s.ordinal];
   }
   void walk(std::size_t index) {
     emit(Code::kStep, 0, 0, 0, static_cast<std::int64_t>(index));
@@ -350,7 +405,8 @@ class ProgramMaker {
       if (splices++ == 0) splice_at = i;
     }
     if (splices == 2 && prefix_form(term, s, index)) return;
-    const bool plain_splices = splices == 0 || (splices == 1 && is_sequence_symbol(term.elements[splice_at].expr));
+    const bool plain_splices =
+        splices == 0 || (splices == 1 && is_sequence_symbol(term.elements[splice_at].expr));
     if (!plain_splices) {
       walk(index);
       return;
@@ -358,7 +414,8 @@ class ProgramMaker {
     enter(s.tensor, term);
     const std::size_t others = term.elements.size() - splices;
     if (s.kind == StepKind::kRank) {
-      if (splices == 1 && term.elements.size() == 1) return;  // the comparison of the whole shape sees to it
+      if (splices == 1 && term.elements.size() == 1)
+        return;  // the comparison of the whole shape sees to it
       if (splices == 1) emit(Code::kRank, symbol_of(term.elements[splice_at].expr), 0, others);
       return;
     }
@@ -368,7 +425,12 @@ class ProgramMaker {
     }
     if (s.kind == StepKind::kCheckSplice) {
       const std::uint32_t cell = symbol_of(term.elements[splice_at].expr);
-      emit(term.elements.size() == 1 ? Code::kCheckWhole : Code::kCheckSplice, cell, 0, 0, 0, splice_at);
+      emit(term.elements.size() == 1 ? Code::kCheckWhole : Code::kCheckSplice,
+           cell,
+           0,
+           0,
+           0,
+           splice_at);
       return;
     }
     const bool back = splices == 1 && s.element > splice_at;
@@ -386,10 +448,12 @@ class ProgramMaker {
       last.code = Code::kAxes;
       last.b = 1;
       last.imm = first;
-    } else if (last.code != Code::kAxes || last.axis + std::size_t{last.b} != place || last.b == 4) {
+    } else if (last.code != Code::kAxes || last.axis + std::size_t{last.b} != place ||
+               last.b == 4) {
       return false;
     }
-    for (unsigned i = 0; i < last.b; ++i) {  // a cell that this instruction binds is not there to compare with
+    for (unsigned i = 0; i < last.b;
+         ++i) {  // a cell that this instruction binds is not there to compare with
       if (((static_cast<std::uint64_t>(last.imm) >> (16 * i)) & 0xffffu) == cell) return false;
     }
     last.imm |= static_cast<std::int64_t>(static_cast<std::uint64_t>(cell) << (16u * last.b));
@@ -398,7 +462,8 @@ class ProgramMaker {
     return true;
   }
 
-  void axis(const Step& s, const TensorTerm& term, bool back, std::size_t place, std::size_t index) {
+  void axis(
+      const Step& s, const TensorTerm& term, bool back, std::size_t place, std::size_t index) {
     const Expr e = term.elements[s.element].expr;
     if (s.kind == StepKind::kBindDim) {
       if (!back && fuse(static_cast<std::uint16_t>(s.target), false, place)) return;
@@ -412,7 +477,12 @@ class ProgramMaker {
         walk(index);
         return;
       }
-      emit(back ? Code::kBindScaledBack : Code::kBindScaledFront, s.target, static_cast<std::size_t>(slope), 0, rest, place);
+      emit(back ? Code::kBindScaledBack : Code::kBindScaledFront,
+           s.target,
+           static_cast<std::size_t>(slope),
+           0,
+           rest,
+           place);
       return;
     }
     if (pool_.at(e).op == Op::kInt) {
@@ -425,7 +495,10 @@ class ProgramMaker {
   }
 
   /// slope * unknown + rest, with literals only.
-  bool literal_affine(Expr e, std::uint32_t unknown, std::int64_t& slope, std::int64_t& rest) const {
+  bool literal_affine(Expr e,
+                      std::uint32_t unknown,
+                      std::int64_t& slope,
+                      std::int64_t& rest) const {
     const Node& n = pool_.at(e);
     if (n.op == Op::kSymbol) {
       slope = 1;
@@ -439,7 +512,9 @@ class ProgramMaker {
     if (!left_literal && pool_.at(right).op != Op::kInt) return false;
     if (!literal_affine(left_literal ? right : left, unknown, slope, rest)) return false;
     const std::int64_t k = pool_.at(left_literal ? left : right).value;
-    if (k < -(1 << 30) || k > (1 << 30) || rest < -(1 << 30) || rest > (1 << 30) || slope > (1 << 20)) return false;
+    if (k < -(1 << 30) || k > (1 << 30) || rest < -(1 << 30) || rest > (1 << 30) ||
+        slope > (1 << 20))
+      return false;
     if (n.op == Op::kAdd) rest += k;
     if (n.op == Op::kSub) {
       if (left_literal) return false;
@@ -454,13 +529,16 @@ class ProgramMaker {
 
   /// [*B, *known]: one instruction binds the front and compares the back.
   bool prefix_form(const TensorTerm& term, const Step& s, std::size_t) {
-    if (term.elements.size() != 2 || !is_sequence_symbol(term.elements[0].expr) || !is_sequence_symbol(term.elements[1].expr)) return false;
+    if (term.elements.size() != 2 || !is_sequence_symbol(term.elements[0].expr) ||
+        !is_sequence_symbol(term.elements[1].expr))
+      return false;
     if (!prefix_.known[symbol_of(term.elements[1].expr)] && s.kind == StepKind::kRank) return false;
     const bool binds = std::any_of(branch_.steps.begin(), branch_.steps.end(), [&](const Step& x) {
       return x.tensor == s.tensor && x.kind == StepKind::kBindSplice && x.element == 0;
     });
     const bool later = std::any_of(branch_.steps.begin(), branch_.steps.end(), [&](const Step& x) {
-      return x.tensor == s.tensor && (x.kind == StepKind::kRank || (x.kind == StepKind::kBindSplice && x.element == 1));
+      return x.tensor == s.tensor &&
+             (x.kind == StepKind::kRank || (x.kind == StepKind::kBindSplice && x.element == 1));
     });
     if (!binds || later) return false;
     enter(s.tensor, term);
@@ -490,8 +568,10 @@ class ProgramMaker {
   void tensor(const Step& s, const TensorTerm& term, std::size_t index) {
     const Node& dtype = pool_.at(term.dtype);
     const TensorDecl& decl = tensor_decl(data_, s.tensor);
-    const bool exact = std::none_of(term.elements.begin(), term.elements.end(), [](const Element& e) { return e.splice; });
-    const std::size_t least = static_cast<std::size_t>(std::count_if(term.elements.begin(), term.elements.end(), [](const Element& e) { return !e.splice; }));
+    const bool exact = std::none_of(
+        term.elements.begin(), term.elements.end(), [](const Element& e) { return e.splice; });
+    const std::size_t least = static_cast<std::size_t>(std::count_if(
+        term.elements.begin(), term.elements.end(), [](const Element& e) { return !e.splice; }));
     const std::uint32_t input = data_.symbols[s.tensor].ordinal;
     if (decl.on_cpu) {
       emit(Code::kTensorCpu, input, 0, least, 0, exact ? 1 : 0);
@@ -500,11 +580,21 @@ class ProgramMaker {
       return;
     }
     if (s.binds_dtype) {
-      emit(Code::kTensorBind, input, s.target, least, data_.symbols[s.target].dtypes.bits(), exact ? 1 : 0);
+      emit(Code::kTensorBind,
+           input,
+           s.target,
+           least,
+           data_.symbols[s.target].dtypes.bits(),
+           exact ? 1 : 0);
     } else if (is_symbol(term.dtype, SymbolKind::kDType)) {
       emit(Code::kTensorSame, input, symbol_of(term.dtype), least, 0, exact ? 1 : 0);
     } else if (dtype.op == Op::kString && dtype_from_name(pool_.text(term.dtype))) {
-      emit(Code::kTensorConst, input, 0, least, static_cast<std::int64_t>(*dtype_from_name(pool_.text(term.dtype))), exact ? 1 : 0);
+      emit(Code::kTensorConst,
+           input,
+           0,
+           least,
+           static_cast<std::int64_t>(*dtype_from_name(pool_.text(term.dtype))),
+           exact ? 1 : 0);
     } else {
       // The dtype is walked; rank and device are checked here.
       emit(Code::kTensorConst, input, 0, least, -1, exact ? 1 : 0);
@@ -514,7 +604,8 @@ class ProgramMaker {
     if (decl.contiguous) emit(Code::kContiguous, input);
   }
 
-  // ---- Outputs ------------------------------------------------------------------------------------------
+  // ---- Outputs
+  // ------------------------------------------------------------------------------------------
 
   void output(std::uint32_t index) {
     const TensorTerm& term = branch_.outputs[index];
@@ -523,7 +614,11 @@ class ProgramMaker {
     if (is_symbol(term.dtype, SymbolKind::kDType)) {
       emit(Code::kOutBegin, index, symbol_of(term.dtype));
     } else if (dtype.op == Op::kString && dtype_from_name(pool_.text(term.dtype))) {
-      emit(Code::kOutBeginImm, index, 0, 0, static_cast<std::int64_t>(*dtype_from_name(pool_.text(term.dtype))));
+      emit(Code::kOutBeginImm,
+           index,
+           0,
+           0,
+           static_cast<std::int64_t>(*dtype_from_name(pool_.text(term.dtype))));
     } else {
       const std::uint16_t cell = new_cell();
       emit(Code::kEvaluate, cell, 0, 0, term.dtype, 1);
@@ -541,7 +636,10 @@ class ProgramMaker {
       if (is_sequence_symbol(e.expr)) {
         emit(Code::kOutSplice, 0, symbol_of(e.expr));
       } else if (is_broadcast_of_two(e.expr)) {
-        emit(Code::kOutBroadcast, 0, symbol_of(pool_.child(e.expr, 0)), symbol_of(pool_.child(e.expr, 1)));
+        emit(Code::kOutBroadcast,
+             0,
+             symbol_of(pool_.child(e.expr, 0)),
+             symbol_of(pool_.child(e.expr, 1)));
       } else {
         emit(Code::kOutEvaluate, 0, 0, 0, e.expr);
       }
@@ -563,8 +661,10 @@ class ProgramMaker {
   }
   [[nodiscard]] bool is_broadcast_of_two(Expr e) const {
     const Node& n = pool_.at(e);
-    return n.op == Op::kPrimitive && primitives()[static_cast<std::size_t>(n.value)].name == "broadcast" && n.count == 2 &&
-           is_symbol(pool_.child(e, 0), SymbolKind::kShape) && is_symbol(pool_.child(e, 1), SymbolKind::kShape);
+    return n.op == Op::kPrimitive &&
+           primitives()[static_cast<std::size_t>(n.value)].name == "broadcast" && n.count == 2 &&
+           is_symbol(pool_.child(e, 0), SymbolKind::kShape) &&
+           is_symbol(pool_.child(e, 1), SymbolKind::kShape);
   }
 
   const PlanData& data_;

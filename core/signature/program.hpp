@@ -11,28 +11,31 @@
 namespace tenon::signature {
 
 enum class Code : std::uint8_t {
-  // Tensors: a is the input. The tensor stays current for what follows. axis: rank is exact; c: rank, exact or least.
+  // Tensors: a is the input. The tensor stays current for what follows. axis: rank is exact; c:
+  // rank, exact or least.
   kTensorBind,   ///< b := dtype; imm: the dtypes allowed
   kTensorSame,   ///< dtype equals cell b
   kTensorConst,  ///< dtype equals imm
   kTensorCpu,    ///< on the CPU, of the rank; dtype apart
   kReload,       ///< makes input a current again, unchecked
   kContiguous,   ///< the current tensor is dense
-  // Axes of the current tensor; `axis` counts from the front, or with the suffix Back from the last axis (1 is the last).
-  kBindFront,        ///< a := size
+  // Axes of the current tensor; `axis` counts from the front, or with the suffix Back from the last
+  // axis (1 is the last).
+  kBindFront,  ///< a := size
   kBindBack,
-  kCheckFront,       ///< size equals cell a
+  kCheckFront,  ///< size equals cell a
   kCheckBack,
-  kCheckFrontImm,    ///< size equals imm
+  kCheckFrontImm,  ///< size equals imm
   kCheckBackImm,
-  kAxes,             ///< b axes from `axis` on, cells in imm, 16 bits each: equal where the bit in c is set, else bound
+  kAxes,  ///< b axes from `axis` on, cells in imm, 16 bits each: equal where the bit in c is set,
+          ///< else bound
   kBindScaledFront,  ///< a := (size - imm) / b
   kBindScaledBack,
-  kRank,             ///< rank equals c + the length of cell a
-  kBindSplice,       ///< a := the axes but `axis` in front and b - axis behind
-  kBindPrefix,       ///< a := the axes before those of cell b, which end the shape
-  kCheckWhole,       ///< the shape is cell a
-  kCheckSplice,      ///< the axes from `axis` on are cell a
+  kRank,         ///< rank equals c + the length of cell a
+  kBindSplice,   ///< a := the axes but `axis` in front and b - axis behind
+  kBindPrefix,   ///< a := the axes before those of cell b, which end the shape
+  kCheckWhole,   ///< the shape is cell a
+  kCheckSplice,  ///< the axes from `axis` on are cell a
   // Ints: a := ...
   kAdd,
   kSub,
@@ -47,7 +50,8 @@ enum class Code : std::uint8_t {
   kItem,         ///< a := item c of cell b
   kEvaluate,     ///< a := the expression imm
   kMove,         ///< a := cell b
-  // Jumps: to instruction c; kFail ends the check. A comparison's `axis` has bit 0 for less, 1 for equal, 2 for greater.
+  // Jumps: to instruction c; kFail ends the check. A comparison's `axis` has bit 0 for less, 1 for
+  // equal, 2 for greater.
   kJumpCompare,     ///< a ? b
   kJumpCompareImm,  ///< a ? imm
   kJumpDivides,     ///< a % b == 0, or != 0 where axis is 1; the check fails where b is 0
@@ -58,16 +62,16 @@ enum class Code : std::uint8_t {
   kJumpEvaluate,    ///< the Bool expression imm is axis
   kJump,
   // Whatever has no instruction of its own.
-  kStep,        ///< step imm of the branch, walked
+  kStep,  ///< step imm of the branch, walked
   // Outputs: a is the output
-  kOutBegin,     ///< b: dtype cell
-  kOutBeginImm,  ///< imm: dtype
-  kOutDim,       ///< appends cell b
-  kOutDims,      ///< appends b cells, in imm, 16 bits each
-  kOutImm,       ///< appends imm
-  kOutSplice,    ///< appends the items of cell b
-  kOutBroadcast, ///< appends broadcast(cell b, cell c)
-  kOutEvaluate,  ///< appends the sequence (axis 1) or int expression imm
+  kOutBegin,      ///< b: dtype cell
+  kOutBeginImm,   ///< imm: dtype
+  kOutDim,        ///< appends cell b
+  kOutDims,       ///< appends b cells, in imm, 16 bits each
+  kOutImm,        ///< appends imm
+  kOutSplice,     ///< appends the items of cell b
+  kOutBroadcast,  ///< appends broadcast(cell b, cell c)
+  kOutEvaluate,   ///< appends the sequence (axis 1) or int expression imm
   kOutEnd,
   kDone,
 };
@@ -87,8 +91,8 @@ static_assert(sizeof(Instruction) == 16);
 struct Hoist {
   std::uint16_t cell = 0;
   Expr expr = kNoExpr;
-  bool is_int = true;               ///< an int, or a sequence of ints
-  std::uint32_t dtype_symbol = 0;   ///< of a mask: the expression holds for the dtypes in the mask
+  bool is_int = true;              ///< an int, or a sequence of ints
+  std::uint32_t dtype_symbol = 0;  ///< of a mask: the expression holds for the dtypes in the mask
   bool is_mask = false;
 };
 

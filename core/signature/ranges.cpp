@@ -19,7 +19,8 @@ std::int64_t clamped(Wide v) {
 }
 
 SizeRange corners(Wide a, Wide b, Wide c, Wide d) {
-  return {clamped(std::min(std::min(a, b), std::min(c, d))), clamped(std::max(std::max(a, b), std::max(c, d)))};
+  return {clamped(std::min(std::min(a, b), std::min(c, d))),
+          clamped(std::max(std::max(a, b), std::max(c, d)))};
 }
 
 std::int64_t floor_of(std::int64_t a, std::int64_t b) {
@@ -30,10 +31,18 @@ std::int64_t floor_of(std::int64_t a, std::int64_t b) {
 /// A comparison of two intervals, where it is decided.
 std::optional<bool> decided(CompareOp op, SizeRange a, SizeRange b) {
   switch (op) {
-    case CompareOp::kLt: return a.high < b.low ? std::optional(true) : a.low >= b.high ? std::optional(false) : std::nullopt;
-    case CompareOp::kLe: return a.high <= b.low ? std::optional(true) : a.low > b.high ? std::optional(false) : std::nullopt;
-    case CompareOp::kGt: return decided(CompareOp::kLt, b, a);
-    case CompareOp::kGe: return decided(CompareOp::kLe, b, a);
+    case CompareOp::kLt:
+      return a.high < b.low    ? std::optional(true)
+             : a.low >= b.high ? std::optional(false)
+                               : std::nullopt;
+    case CompareOp::kLe:
+      return a.high <= b.low  ? std::optional(true)
+             : a.low > b.high ? std::optional(false)
+                              : std::nullopt;
+    case CompareOp::kGt:
+      return decided(CompareOp::kLt, b, a);
+    case CompareOp::kGe:
+      return decided(CompareOp::kLe, b, a);
     case CompareOp::kEq:
       if (a.high < b.low || b.high < a.low) return false;
       return a.low == a.high && b.low == b.high ? std::optional(true) : std::nullopt;
@@ -41,13 +50,16 @@ std::optional<bool> decided(CompareOp op, SizeRange a, SizeRange b) {
       const auto same = decided(CompareOp::kEq, a, b);
       return same ? std::optional(!*same) : std::nullopt;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
 }  // namespace
 
-SizeRange hull(SizeRange a, SizeRange b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+SizeRange hull(SizeRange a, SizeRange b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 Ranged Ranged::of(const Cell& cell) {
   if (cell.tag == Tag::kUnset) return unknown();
@@ -93,13 +105,23 @@ Ranged RangeEvaluator::arithmetic(Op op, const Ranged& left, const Ranged& right
   if (!a || !b) return Ranged::unknown();
   const auto wide = [](std::int64_t v) { return static_cast<Wide>(v); };
   switch (op) {
-    case Op::kAdd: return Ranged::of(SizeRange{clamped(wide(a->low) + b->low), clamped(wide(a->high) + b->high)});
-    case Op::kSub: return Ranged::of(SizeRange{clamped(wide(a->low) - b->high), clamped(wide(a->high) - b->low)});
+    case Op::kAdd:
+      return Ranged::of(
+          SizeRange{clamped(wide(a->low) + b->low), clamped(wide(a->high) + b->high)});
+    case Op::kSub:
+      return Ranged::of(
+          SizeRange{clamped(wide(a->low) - b->high), clamped(wide(a->high) - b->low)});
     case Op::kMul:
-      return Ranged::of(corners(wide(a->low) * b->low, wide(a->low) * b->high, wide(a->high) * b->low, wide(a->high) * b->high));
+      return Ranged::of(corners(wide(a->low) * b->low,
+                                wide(a->low) * b->high,
+                                wide(a->high) * b->low,
+                                wide(a->high) * b->high));
     case Op::kFloorDiv:
       if (b->low <= 0) return Ranged::of(SizeRange{kLeast, kMost});
-      return Ranged::of(corners(floor_of(a->low, b->low), floor_of(a->low, b->high), floor_of(a->high, b->low), floor_of(a->high, b->high)));
+      return Ranged::of(corners(floor_of(a->low, b->low),
+                                floor_of(a->low, b->high),
+                                floor_of(a->high, b->low),
+                                floor_of(a->high, b->high)));
     default:  // modulo
       if (b->low <= 0) return Ranged::of(SizeRange{kLeast, kMost});
       if (a->low >= 0 && a->high < b->low) return left;
@@ -115,7 +137,8 @@ Ranged RangeEvaluator::exact(Expr e, const std::vector<Ranged>& kids) {
   for (std::size_t i = 0; i < kids.size(); ++i) {
     cells.push_back(kids[i].exact);
     const bool absent = pool_.at(pool_.child(e, i)).op == Op::kAbsent;
-    names.push_back(absent ? pool.add(Op::kAbsent, 0) : pool.add(Op::kSymbol, 0, {}, static_cast<std::int64_t>(i)));
+    names.push_back(absent ? pool.add(Op::kAbsent, 0)
+                           : pool.add(Op::kSymbol, 0, {}, static_cast<std::int64_t>(i)));
   }
   Node node = pool_.at(e);
   if (node.op == Op::kField) node.value = pool.intern(pool_.text(e));
@@ -148,12 +171,14 @@ Ranged RangeEvaluator::compare(Expr e) {
       if (!one && op == CompareOp::kNe) one = !same;
       if (!one && (op == CompareOp::kIn || op == CompareOp::kNotIn) && right.exact.is_sequence()) {
         bool found = false;
-        for (std::size_t k = 0; k < right.exact.count; ++k) found = found || equal(right.exact.item(k), left.exact);
+        for (std::size_t k = 0; k < right.exact.count; ++k)
+          found = found || equal(right.exact.item(k), left.exact);
         one = found == (op == CompareOp::kIn);
       }
     } else if (const auto a = left.as_interval(), b = right.as_interval(); a && b) {
       one = decided(op, *a, *b);
-    } else if (const auto x = left.as_sizes(), y = right.as_sizes(); x && y && (op == CompareOp::kEq || op == CompareOp::kNe)) {
+    } else if (const auto x = left.as_sizes(), y = right.as_sizes();
+               x && y && (op == CompareOp::kEq || op == CompareOp::kNe)) {
       std::optional<bool> same = x->size() == y->size();
       for (std::size_t k = 0; k < std::min(x->size(), y->size()) && same != false; ++k) {
         const auto item = decided(CompareOp::kEq, (*x)[k], (*y)[k]);
@@ -219,7 +244,8 @@ Ranged RangeEvaluator::subscript(Expr e) {
 /// Slices positions instead of sizes, so that Python's rules stand in one place.
 Ranged RangeEvaluator::slice(Expr e) {
   std::vector<Ranged> kids;
-  for (const Expr kid : pool_.children(e)) kids.push_back(pool_.at(kid).op == Op::kAbsent ? Ranged::of(Cell::none()) : evaluate(kid));
+  for (const Expr kid : pool_.children(e))
+    kids.push_back(pool_.at(kid).op == Op::kAbsent ? Ranged::of(Cell::none()) : evaluate(kid));
   const auto sizes = kids[0].as_sizes();
   if (!sizes) return Ranged::unknown();
   for (std::size_t i = 1; i < kids.size(); ++i) {
@@ -231,7 +257,8 @@ Ranged RangeEvaluator::slice(Expr e) {
   const Ranged taken = exact(e, kids);
   if (!taken.is_exact()) return Ranged::unknown();
   std::vector<SizeRange> out;
-  for (std::size_t i = 0; i < taken.exact.count; ++i) out.push_back((*sizes)[static_cast<std::size_t>(taken.exact.item(i).i)]);
+  for (std::size_t i = 0; i < taken.exact.count; ++i)
+    out.push_back((*sizes)[static_cast<std::size_t>(taken.exact.item(i).i)]);
   return Ranged::of(std::move(out));
 }
 
@@ -252,7 +279,8 @@ Ranged RangeEvaluator::gather(const std::vector<Ranged>& items) {
     if (!range) return Ranged::unknown();
     sizes.push_back(*range);
   }
-  const bool known = std::all_of(sizes.begin(), sizes.end(), [](SizeRange r) { return r.low == r.high; });
+  const bool known =
+      std::all_of(sizes.begin(), sizes.end(), [](SizeRange r) { return r.low == r.high; });
   if (!known) return Ranged::of(std::move(sizes));
   std::int64_t* ints = arena_.ints(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) ints[i] = sizes[i].low;
@@ -263,7 +291,9 @@ Ranged RangeEvaluator::each(Expr e) {
   const Ranged source = evaluate(pool_.child(e, 1));
   const auto sizes = source.as_sizes();
   const auto depth = static_cast<std::size_t>(pool_.at(e).value);
-  const std::size_t count = sizes ? sizes->size() : source.is_exact() && source.exact.is_sequence() ? source.exact.count : 0;
+  const std::size_t count = sizes                                             ? sizes->size()
+                            : source.is_exact() && source.exact.is_sequence() ? source.exact.count
+                                                                              : 0;
   if (!sizes && !(source.is_exact() && source.exact.is_sequence())) return Ranged::unknown();
   std::vector<Ranged> items;
   const Ranged kept = bound_[depth];
@@ -280,7 +310,8 @@ Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
   for (const Ranged& argument : arguments) {
     const auto sizes = argument.as_sizes();
     if (!sizes) return Ranged::unknown();
-    if (sizes->size() > result.size()) result.insert(result.begin(), sizes->size() - result.size(), SizeRange{1, 1});
+    if (sizes->size() > result.size())
+      result.insert(result.begin(), sizes->size() - result.size(), SizeRange{1, 1});
     for (std::size_t k = 0; k < sizes->size(); ++k) {
       SizeRange& r = result[result.size() - 1 - k];
       const SizeRange s = (*sizes)[sizes->size() - 1 - k];
@@ -309,12 +340,17 @@ Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
 
 Ranged RangeEvaluator::reduced(const std::vector<Ranged>& arguments) {
   const auto sizes = arguments[0].as_sizes();
-  if (!sizes || !arguments[1].is_exact() || !arguments[2].is_exact() || !arguments[3].is_exact()) return Ranged::unknown();
-  // Which axes vanish does not depend on sizes: reduce places of size 2, which no reduced axis keeps.
+  if (!sizes || !arguments[1].is_exact() || !arguments[2].is_exact() || !arguments[3].is_exact())
+    return Ranged::unknown();
+  // Which axes vanish does not depend on sizes: reduce places of size 2, which no reduced axis
+  // keeps.
   std::int64_t* places = arena_.ints(sizes->size());
   for (std::size_t i = 0; i < sizes->size(); ++i) places[i] = static_cast<std::int64_t>(i) + 2;
   const auto& row = primitives()[*primitive_index("reduced")];
-  const std::vector<Cell> cells{Cell::int_list(places, sizes->size()), arguments[1].exact, arguments[2].exact, arguments[3].exact};
+  const std::vector<Cell> cells{Cell::int_list(places, sizes->size()),
+                                arguments[1].exact,
+                                arguments[2].exact,
+                                arguments[3].exact};
   Env env;
   std::string text;
   env.arena = &arena_;
@@ -326,7 +362,8 @@ Ranged RangeEvaluator::reduced(const std::vector<Ranged>& arguments) {
   }
   std::vector<SizeRange> result;
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    result.push_back(out.ints[i] == 1 ? SizeRange{1, 1} : (*sizes)[static_cast<std::size_t>(out.ints[i] - 2)]);
+    result.push_back(out.ints[i] == 1 ? SizeRange{1, 1}
+                                      : (*sizes)[static_cast<std::size_t>(out.ints[i] - 2)]);
   }
   return Ranged::of(std::move(result));
 }
@@ -376,8 +413,12 @@ Ranged RangeEvaluator::fold(std::string_view name, const std::vector<Ranged>& ar
     const SizeRange so_far = total.as_interval().value_or(SizeRange{kLeast, kMost});
     if (name == "prod") total = arithmetic(Op::kMul, total, Ranged::of(next));
     if (name == "sum") total = arithmetic(Op::kAdd, total, Ranged::of(next));
-    if (name == "max") total = Ranged::of(SizeRange{std::max(so_far.low, next.low), std::max(so_far.high, next.high)});
-    if (name == "min") total = Ranged::of(SizeRange{std::min(so_far.low, next.low), std::min(so_far.high, next.high)});
+    if (name == "max")
+      total =
+          Ranged::of(SizeRange{std::max(so_far.low, next.low), std::max(so_far.high, next.high)});
+    if (name == "min")
+      total =
+          Ranged::of(SizeRange{std::min(so_far.low, next.low), std::min(so_far.high, next.high)});
   }
   return total;
 }
@@ -394,40 +435,58 @@ Ranged RangeEvaluator::primitive(Expr e) {
   const auto& row = primitives()[static_cast<std::size_t>(pool_.at(e).value)];
   if (row.name == "len") {
     const auto sizes = arguments[0].as_sizes();
-    return sizes ? Ranged::of(Cell::integer(static_cast<std::int64_t>(sizes->size()))) : Ranged::unknown();
+    return sizes ? Ranged::of(Cell::integer(static_cast<std::int64_t>(sizes->size())))
+                 : Ranged::unknown();
   }
-  if (row.name == "prod" || row.name == "sum" || row.name == "max" || row.name == "min") return fold(row.name, arguments);
+  if (row.name == "prod" || row.name == "sum" || row.name == "max" || row.name == "min")
+    return fold(row.name, arguments);
   if (row.name == "broadcast") return broadcast(arguments);
   if (row.name == "reduced") return reduced(arguments);
-  if (row.name == "conv.out" || row.name == "pool.out" || row.name == "ceil_div") return window(e, arguments);
+  if (row.name == "conv.out" || row.name == "pool.out" || row.name == "ceil_div")
+    return window(e, arguments);
   switch (row.result) {
-    case ResultKind::kBool: return Ranged::open_bool();
-    case ResultKind::kDim: return Ranged::of(SizeRange{0, kMost});
+    case ResultKind::kBool:
+      return Ranged::open_bool();
+    case ResultKind::kDim:
+      return Ranged::of(SizeRange{0, kMost});
     case ResultKind::kInt:
     case ResultKind::kDimOfDims:
-    case ResultKind::kItems: return Ranged::of(SizeRange{kLeast, kMost});
-    default: return Ranged::unknown();
+    case ResultKind::kItems:
+      return Ranged::of(SizeRange{kLeast, kMost});
+    default:
+      return Ranged::unknown();
   }
 }
 
 Ranged RangeEvaluator::evaluate(Expr e) {
   const Node& n = pool_.at(e);
   switch (n.op) {
-    case Op::kSymbol: return symbols_[static_cast<std::size_t>(n.value)];
-    case Op::kBound: return bound_[static_cast<std::size_t>(n.value)];
-    case Op::kCompare: return compare(e);
-    case Op::kAnd: return logic(e, false);
-    case Op::kOr: return logic(e, true);
+    case Op::kSymbol:
+      return symbols_[static_cast<std::size_t>(n.value)];
+    case Op::kBound:
+      return bound_[static_cast<std::size_t>(n.value)];
+    case Op::kCompare:
+      return compare(e);
+    case Op::kAnd:
+      return logic(e, false);
+    case Op::kOr:
+      return logic(e, true);
     case Op::kNot: {
       const auto value = evaluate(pool_.child(e, 0)).as_bool();
       return value ? Ranged::of(Cell::boolean(!*value)) : Ranged::open_bool();
     }
-    case Op::kCond: return conditional(e);
-    case Op::kSubscript: return subscript(e);
-    case Op::kSlice: return slice(e);
-    case Op::kEach: return each(e);
-    case Op::kPrimitive: return primitive(e);
-    case Op::kNeg: return arithmetic(Op::kSub, Ranged::of(Cell::integer(0)), evaluate(pool_.child(e, 0)));
+    case Op::kCond:
+      return conditional(e);
+    case Op::kSubscript:
+      return subscript(e);
+    case Op::kSlice:
+      return slice(e);
+    case Op::kEach:
+      return each(e);
+    case Op::kPrimitive:
+      return primitive(e);
+    case Op::kNeg:
+      return arithmetic(Op::kSub, Ranged::of(Cell::integer(0)), evaluate(pool_.child(e, 0)));
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
@@ -442,18 +501,25 @@ Ranged RangeEvaluator::evaluate(Expr e) {
       for (const Expr kid : pool_.children(e)) items.push_back(evaluate(kid));
       return gather(items);
     }
-    case Op::kPayload: return evaluate(pool_.child(e, 0));
+    case Op::kPayload:
+      return evaluate(pool_.child(e, 0));
     case Op::kKind:
     case Op::kField: {
       const Ranged base = evaluate(pool_.child(e, 0));
       return base.is_exact() ? exact(e, {base}) : Ranged::unknown();
     }
-    case Op::kNone: return Ranged::of(Cell::none());
-    case Op::kBool: return Ranged::of(Cell::boolean(n.value != 0));
-    case Op::kInt: return Ranged::of(Cell::integer(n.value));
-    case Op::kFloat: return Ranged::of(Cell::real(n.number));
-    case Op::kString: return Ranged::of(Cell::string(pool_.text(e)));
-    default: return Ranged::unknown();
+    case Op::kNone:
+      return Ranged::of(Cell::none());
+    case Op::kBool:
+      return Ranged::of(Cell::boolean(n.value != 0));
+    case Op::kInt:
+      return Ranged::of(Cell::integer(n.value));
+    case Op::kFloat:
+      return Ranged::of(Cell::real(n.number));
+    case Op::kString:
+      return Ranged::of(Cell::string(pool_.text(e)));
+    default:
+      return Ranged::unknown();
   }
 }
 

@@ -13,7 +13,8 @@
 
 namespace tenon::signature {
 
-/// What is known of a value: the value itself, an interval, sizes of intervals, or that it is a Bool.
+/// What is known of a value: the value itself, an interval, sizes of intervals, or that it is a
+/// Bool.
 struct Ranged {
   enum class Kind : std::uint8_t { kUnknown, kExact, kInterval, kSizes, kBool };
   Kind kind = Kind::kUnknown;
@@ -43,10 +44,12 @@ struct Ranged {
   }
 };
 
-/// Evaluates over ranges: the result covers every value that the expression takes for values within the ranges.
+/// Evaluates over ranges: the result covers every value that the expression takes for values within
+/// the ranges.
 class RangeEvaluator {
  public:
-  RangeEvaluator(const Pool& pool, std::vector<Ranged>& symbols, Arena& arena) : pool_(pool), symbols_(symbols), arena_(arena) {}
+  RangeEvaluator(const Pool& pool, std::vector<Ranged>& symbols, Arena& arena)
+      : pool_(pool), symbols_(symbols), arena_(arena) {}
 
   Ranged evaluate(Expr e);
   /// True where some part had no value for exact operands: no call can pass.

@@ -9,32 +9,48 @@
 
 namespace tenon::signature {
 
-Error Plan::presence_failure(const CallArgs& args, const BranchEntry& entry, std::uint64_t mask) const {
+Error Plan::presence_failure(const CallArgs& args,
+                             const BranchEntry& entry,
+                             std::uint64_t mask) const {
   for (std::size_t bit = 0; bit < optional_inputs_.size(); ++bit) {
     const bool given = ((mask >> bit) & 1u) != 0;
     const bool wanted = ((entry.expected_mask >> bit) & 1u) != 0;
     if (given == wanted) continue;
     const TensorDecl& decl = decl_.inputs[optional_inputs_[bit]];
     return Error(ErrorCode::kSignatureMismatch,
-                 fmt::format("{} is {}, but it is present exactly when {}", decl.name, given ? "given" : "absent", decl.optional_text))
+                 fmt::format("{} is {}, but it is present exactly when {}",
+                             decl.name,
+                             given ? "given" : "absent",
+                             decl.optional_text))
         .with_where(decl.where.to_string())
         .with("argument", decl.name);
   }
   (void)args;
-  return Error(ErrorCode::kSignatureMismatch, fmt::format("{} takes no out: no output is declared buffer: out", decl_.name))
+  return Error(ErrorCode::kSignatureMismatch,
+               fmt::format("{} takes no out: no output is declared buffer: out", decl_.name))
       .with_where(decl_.where.to_string())
       .with("argument", "out");
 }
 
-Error Plan::failure(const Construction& construction, const CallArgs& args, const CallFrame&) const {
+Error Plan::failure(const Construction& construction,
+                    const CallArgs& args,
+                    const CallFrame&) const {
   const auto& instance = static_cast<const Instance&>(construction);
   if (args.inputs.size() != decl_.inputs.size()) {
-    return Error(ErrorCode::kSignatureMismatch, fmt::format("{} takes {} inputs, not {}", decl_.name, decl_.inputs.size(), args.inputs.size()))
+    return Error(ErrorCode::kSignatureMismatch,
+                 fmt::format("{} takes {} inputs, not {}",
+                             decl_.name,
+                             decl_.inputs.size(),
+                             args.inputs.size()))
         .with_where(decl_.where.to_string());
   }
   for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
     if (decl_.inputs[i].optional != When::kNever || args.inputs[i].present()) continue;
-    return Error(ErrorCode::kSignatureMismatch, fmt::format("{} needs its input '{}' ({})", decl_.name, decl_.inputs[i].name, decl_.inputs[i].shape_text))
+    return Error(ErrorCode::kSignatureMismatch,
+                 fmt::format("{} needs its input '{}' ({})",
+                             decl_.name,
+                             decl_.inputs[i].name,
+                             decl_.inputs[i].shape_text))
         .with_where(decl_.inputs[i].where.to_string())
         .with("argument", decl_.inputs[i].name);
   }
@@ -42,11 +58,14 @@ Error Plan::failure(const Construction& construction, const CallArgs& args, cons
   const BranchEntry& entry = branch_for(*instance.prefix, mask & deciding_bits_);
   if (entry.branch.rejected_by) {
     const TextExpr& source = data_.refinements[*entry.branch.rejected_by];
-    return Error(ErrorCode::kSignatureMismatch, fmt::format("'{}' does not hold for the inputs that are present", source.text))
+    return Error(ErrorCode::kSignatureMismatch,
+                 fmt::format("'{}' does not hold for the inputs that are present", source.text))
         .with_where(source.where.to_string())
         .with("refinement", source.text);
   }
-  if (entry.branch.error) return Error(ErrorCode::kInternal, entry.branch.error->text).with_where(decl_.where.to_string());
+  if (entry.branch.error)
+    return Error(ErrorCode::kInternal, entry.branch.error->text)
+        .with_where(decl_.where.to_string());
   if (entry.expected_mask != mask) return presence_failure(args, entry, mask);
   const std::unique_ptr<CallFrame> own = make_frame();
   auto& frame = static_cast<Frame&>(*own);
@@ -67,7 +86,8 @@ std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call
   // A let is told where it was evaluated, or where the call's fields reach it and it has a value.
   for (std::uint32_t i = 0; i < data_.first_param; ++i) {
     const Symbol& s = data_.symbols[i];
-    if (frame.state->cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt) all.emplace_back(s.name, value_of(frame.state->cells[i]));
+    if (frame.state->cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt)
+      all.emplace_back(s.name, value_of(frame.state->cells[i]));
   }
   Pool pool;
   Arena arena;
@@ -83,7 +103,8 @@ std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call
     env.presence = entry.branch.facts.presence;
     env.arena = &arena;
     Cell cell;
-    if (evaluate(env, e, cell)) all.emplace_back(data_.symbols[data_.first_let + i].name, value_of(cell));
+    if (evaluate(env, e, cell))
+      all.emplace_back(data_.symbols[data_.first_let + i].name, value_of(cell));
   }
   return all;
 }
@@ -97,21 +118,27 @@ std::uint64_t bytes_of(std::span<const std::int64_t> shape, DType dtype) {
 
 std::uint64_t bytes_of(const TensorArg& arg) {
   std::uint64_t total = 0;
-  for (std::uint32_t i = 0; i < arg.count; ++i) total += bytes_of(arg.items[i]->shape, arg.items[i]->dtype);
+  for (std::uint32_t i = 0; i < arg.count; ++i)
+    total += bytes_of(arg.items[i]->shape, arg.items[i]->dtype);
   return total;
 }
 
 }  // namespace
 
-Plan::Sizes Plan::tensor_sizes(const Instance& instance, const CallArgs& args, const Frame& frame) const {
+Plan::Sizes Plan::tensor_sizes(const Instance& instance,
+                               const CallArgs& args,
+                               const Frame& frame) const {
   Sizes sizes;
   sizes.bytes.assign(data_.symbols.size(), -1);
   for (std::uint32_t i = 0; i < decl_.construction_tensors.size(); ++i) {
     const auto& tensor = instance.tensors()[i];
-    if (tensor) sizes.bytes[data_.first_construction + i] = static_cast<std::int64_t>(bytes_of(tensor->shape(), tensor->dtype()));
+    if (tensor)
+      sizes.bytes[data_.first_construction + i] =
+          static_cast<std::int64_t>(bytes_of(tensor->shape(), tensor->dtype()));
   }
   for (std::uint32_t i = 0; i < decl_.inputs.size(); ++i) {
-    if (args.inputs[i].present()) sizes.bytes[data_.first_input + i] = static_cast<std::int64_t>(bytes_of(args.inputs[i]));
+    if (args.inputs[i].present())
+      sizes.bytes[data_.first_input + i] = static_cast<std::int64_t>(bytes_of(args.inputs[i]));
   }
   std::size_t from_lists = 0;
   for (std::uint32_t i = 0; i < frame.outputs.size(); ++i) {
@@ -127,7 +154,9 @@ Plan::Sizes Plan::tensor_sizes(const Instance& instance, const CallArgs& args, c
   return sizes;
 }
 
-std::vector<Traffic> Plan::traffic(const Construction& construction, const CallArgs& args, const CallFrame& call_frame) const {
+std::vector<Traffic> Plan::traffic(const Construction& construction,
+                                   const CallArgs& args,
+                                   const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
   const Sizes sizes = tensor_sizes(static_cast<const Instance&>(construction), args, frame);
   std::vector<Traffic> all;
@@ -138,10 +167,12 @@ std::vector<Traffic> Plan::traffic(const Construction& construction, const CallA
     const TensorDecl& decl = tensor_decl(data_, s);
     Traffic one{symbol.name, 0, 0};
     if (symbol.kind == SymbolKind::kOutput) {
-      if (frame.outputs[symbol.ordinal].alias_input >= 0) continue;  // the input's storage, already counted
+      if (frame.outputs[symbol.ordinal].alias_input >= 0)
+        continue;  // the input's storage, already counted
       one.written_bytes = bytes;
     } else {
-      const bool written = symbol.kind == SymbolKind::kInput && frame.written_inputs[symbol.ordinal];
+      const bool written =
+          symbol.kind == SymbolKind::kInput && frame.written_inputs[symbol.ordinal];
       one.read_bytes = decl.write_only && written ? 0 : bytes;
       one.written_bytes = written ? bytes : 0;
     }
@@ -150,13 +181,20 @@ std::vector<Traffic> Plan::traffic(const Construction& construction, const CallA
   return all;
 }
 
-Result<Cost> Plan::cost(const Construction& construction, const CallArgs& args, const CallFrame& call_frame) const {
+Result<Cost> Plan::cost(const Construction& construction,
+                        const CallArgs& args,
+                        const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
   const BranchEntry& entry = *frame.state->entry;
   if (!data_.roofline_func.empty()) {
-    return fail(Error(ErrorCode::kOpNotAvailable, fmt::format("the roofline of {} is the function '{}', which this build does not have", decl_.name, data_.roofline_func)));
+    return fail(
+        Error(ErrorCode::kOpNotAvailable,
+              fmt::format("the roofline of {} is the function '{}', which this build does not have",
+                          decl_.name,
+                          data_.roofline_func)));
   }
-  if (!data_.flops.given()) return fail(ErrorCode::kOpNotAvailable, fmt::format("{} declares no roofline", decl_.name));
+  if (!data_.flops.given())
+    return fail(ErrorCode::kOpNotAvailable, fmt::format("{} declares no roofline", decl_.name));
   const Sizes sizes = tensor_sizes(static_cast<const Instance&>(construction), args, frame);
   Pool pool;
   Arena arena;
@@ -164,7 +202,9 @@ Result<Cost> Plan::cost(const Construction& construction, const CallArgs& args, 
   folder.inline_lets(unsolved_lets(entry));
   const auto number = [&](const TextExpr& source) -> Result<double> {
     const auto bad = [&](const std::string& why) {
-      return fail(Error(ErrorCode::kInternal, fmt::format("'{}' has no value: {}", source.text, why)).with_where(source.where.to_string()));
+      return fail(
+          Error(ErrorCode::kInternal, fmt::format("'{}' has no value: {}", source.text, why))
+              .with_where(source.where.to_string()));
     };
     const Expr e = folder.fold(source.root);
     if (e == kNoExpr) return bad(folder.error().text);
@@ -189,7 +229,8 @@ Result<Cost> Plan::cost(const Construction& construction, const CallArgs& args, 
     TENON_TRY_ASSIGN(cost.bytes, number(data_.bytes));
     return cost;
   }
-  for (const Traffic& t : traffic(construction, args, frame)) cost.bytes += static_cast<double>(t.read_bytes + t.written_bytes);
+  for (const Traffic& t : traffic(construction, args, frame))
+    cost.bytes += static_cast<double>(t.read_bytes + t.written_bytes);
   return cost;
 }
 

@@ -1,6 +1,6 @@
-// Runs a branch's program. Each instruction is a function that ends in the call of the next one, so that what the
-// instructions share stays in registers; a compiler that makes no jump of such a call still gets the same answer,
-// for jumps lead forward only.
+// Runs a branch's program. Each instruction is a function that ends in the call of the next one, so
+// that what the instructions share stays in registers; a compiler that makes no jump of such a call
+// still gets the same answer, for jumps lead forward only.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -64,7 +64,9 @@ struct Plan::Run {
     return Walker(plan.data_, instance, args, frame, state, nullptr)
         .run_step(*state.entry, state.entry->branch.steps[static_cast<std::size_t>(step)]);
   }
-  bool finish() { return plan.finish(instance, args, frame, state, placed ? &device : nullptr, nonempty); }
+  bool finish() {
+    return plan.finish(instance, args, frame, state, placed ? &device : nullptr, nonempty);
+  }
 };
 
 namespace {
@@ -106,9 +108,11 @@ struct Plan::Instructions {
     return kTable[static_cast<std::size_t>(target->code)](target, cells, sizes, rank, run);
   }
 
-  // ---- Tensors ------------------------------------------------------------------------------------------
+  // ---- Tensors
+  // ------------------------------------------------------------------------------------------
 
-  /// Makes the input current: present, of the rank, on the device of the call. Null where it is not.
+  /// Makes the input current: present, of the rank, on the device of the call. Null where it is
+  /// not.
   static const TensorView* begin(At i, Run* run) {
     const TensorArg& arg = run->args.inputs[i->a];
     if (arg.items == nullptr) return nullptr;
@@ -122,7 +126,9 @@ struct Plan::Instructions {
   }
   static bool tensor_bind(At i, Cell* cells, Extents, std::size_t, Run* run) {
     const TensorView* view = begin(i, run);
-    if (view == nullptr || ((static_cast<std::uint64_t>(i->imm) >> static_cast<unsigned>(view->dtype)) & 1u) == 0) return false;
+    if (view == nullptr ||
+        ((static_cast<std::uint64_t>(i->imm) >> static_cast<unsigned>(view->dtype)) & 1u) == 0)
+      return false;
     cells[i->b].i = static_cast<std::int64_t>(view->dtype);
     return next(i, cells, view->shape.data(), view->shape.size(), run);
   }
@@ -133,7 +139,8 @@ struct Plan::Instructions {
   }
   static bool tensor_const(At i, Cell* cells, Extents, std::size_t, Run* run) {
     const TensorView* view = begin(i, run);
-    if (view == nullptr || (i->imm >= 0 && i->imm != static_cast<std::int64_t>(view->dtype))) return false;
+    if (view == nullptr || (i->imm >= 0 && i->imm != static_cast<std::int64_t>(view->dtype)))
+      return false;
     return next(i, cells, view->shape.data(), view->shape.size(), run);
   }
   /// Takes no part in the device of the call.
@@ -142,7 +149,8 @@ struct Plan::Instructions {
     if (arg.items == nullptr) return false;
     const TensorView& view = **arg.items;
     const std::size_t rank = view.shape.size();
-    if ((i->axis != 0 ? rank != i->c : rank < i->c) || !(view.device.kind == DeviceKind())) return false;
+    if ((i->axis != 0 ? rank != i->c : rank < i->c) || !(view.device.kind == DeviceKind()))
+      return false;
     return next(i, cells, view.shape.data(), rank, run);
   }
   static bool reload(At i, Cell* cells, Extents, std::size_t, Run* run) {
@@ -154,7 +162,8 @@ struct Plan::Instructions {
     return next(i, cells, sizes, rank, run);
   }
 
-  // ---- Axes ---------------------------------------------------------------------------------------------
+  // ---- Axes
+  // ---------------------------------------------------------------------------------------------
 
   static bool bind_front(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
     cells[i->a].i = sizes[i->axis];
@@ -233,28 +242,36 @@ struct Plan::Instructions {
     return next(i, cells, sizes, rank, run);
   }
 
-  // ---- Ints ---------------------------------------------------------------------------------------------
+  // ---- Ints
+  // ---------------------------------------------------------------------------------------------
 
   static bool add(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return !__builtin_add_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return !__builtin_add_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool sub(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return !__builtin_sub_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return !__builtin_sub_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool mul(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return !__builtin_mul_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return !__builtin_mul_overflow(cells[i->b].i, cells[i->c].i, &cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool floor_div_cells(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return floor_div(cells[i->b].i, cells[i->c].i, cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return floor_div(cells[i->b].i, cells[i->c].i, cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool mod_cells(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return floor_mod(cells[i->b].i, cells[i->c].i, cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return floor_mod(cells[i->b].i, cells[i->c].i, cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool add_imm(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return !__builtin_add_overflow(cells[i->b].i, i->imm, &cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return !__builtin_add_overflow(cells[i->b].i, i->imm, &cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool mul_imm(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
-    return !__builtin_mul_overflow(cells[i->b].i, i->imm, &cells[i->a].i) && next(i, cells, sizes, rank, run);
+    return !__builtin_mul_overflow(cells[i->b].i, i->imm, &cells[i->a].i) &&
+           next(i, cells, sizes, rank, run);
   }
   static bool floor_div_imm(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
     return floor_div(cells[i->b].i, i->imm, cells[i->a].i) && next(i, cells, sizes, rank, run);
@@ -290,7 +307,8 @@ struct Plan::Instructions {
     return next(i, cells, sizes, rank, run);
   }
 
-  // ---- Jumps --------------------------------------------------------------------------------------------
+  // ---- Jumps
+  // --------------------------------------------------------------------------------------------
 
   static bool jump_compare(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
     return jump(compare(i->axis, cells[i->a].i, cells[i->b].i), i, cells, sizes, rank, run);
@@ -304,7 +322,8 @@ struct Plan::Instructions {
     if (b == 0) return false;
     // Extents are small and positive: the short division is several times as fast.
     const bool small = ((a | b) >> 32) == 0;
-    const bool divides = small ? static_cast<std::uint32_t>(a) % static_cast<std::uint32_t>(b) == 0 : b == -1 || a % b == 0;
+    const bool divides = small ? static_cast<std::uint32_t>(a) % static_cast<std::uint32_t>(b) == 0
+                               : b == -1 || a % b == 0;
     return jump(divides == (i->axis == 0), i, cells, sizes, rank, run);
   }
   static bool jump_divides_imm(At i, Cell* cells, Extents sizes, std::size_t rank, Run* run) {
@@ -336,7 +355,8 @@ struct Plan::Instructions {
     return run->walk(i->imm) && next(i, cells, sizes, rank, run);
   }
 
-  // ---- Outputs ------------------------------------------------------------------------------------------
+  // ---- Outputs
+  // ------------------------------------------------------------------------------------------
 
   static void begin_output(At i, Run* run, DType dtype) {
     run->spec = &run->frame.outputs[i->a];
@@ -379,7 +399,8 @@ struct Plan::Instructions {
     std::uint32_t added = 0;
     std::uint32_t axis = 0;
     if (run->out_rank + std::max(a.count, b.count) > kMaxRank ||
-        !broadcast_pair({a.ints, a.count}, {b.ints, b.count}, run->out + run->out_rank, added, axis)) {
+        !broadcast_pair(
+            {a.ints, a.count}, {b.ints, b.count}, run->out + run->out_rank, added, axis)) {
       return false;
     }
     run->out_rank += added;
@@ -401,21 +422,66 @@ struct Plan::Instructions {
 };
 
 // In the order of Code.
-const std::array<Plan::Instructions::Handler, static_cast<std::size_t>(Code::kDone) + 1> Plan::Instructions::kTable{
-    tensor_bind,   tensor_same,      tensor_const,      tensor_cpu,      reload,        contiguous,
-    bind_front,    bind_back,     check_front,      check_back,        check_front_imm, check_back_imm, axes,
-    bind_scaled_front, bind_scaled_back, rank_is,       bind_splice,     bind_prefix,   check_whole,
-    check_splice,  add,              sub,               mul,             floor_div_cells, mod_cells,
-    add_imm,       mul_imm,          floor_div_imm,     mod_imm,         length,        item,
-    evaluate_int,  move,             jump_compare,      jump_compare_imm, jump_divides, jump_divides_imm,
-    jump_bits,     jump_in,          jump_in_cell,      jump_evaluate,   jump_always,   step,
-    out_begin,     out_begin_imm,    out_dim,           out_dims,        out_imm,       out_splice,
-    out_broadcast, out_evaluate,     out_end,           done};
+const std::array<Plan::Instructions::Handler, static_cast<std::size_t>(Code::kDone) + 1>
+    Plan::Instructions::kTable{tensor_bind,
+                               tensor_same,
+                               tensor_const,
+                               tensor_cpu,
+                               reload,
+                               contiguous,
+                               bind_front,
+                               bind_back,
+                               check_front,
+                               check_back,
+                               check_front_imm,
+                               check_back_imm,
+                               axes,
+                               bind_scaled_front,
+                               bind_scaled_back,
+                               rank_is,
+                               bind_splice,
+                               bind_prefix,
+                               check_whole,
+                               check_splice,
+                               add,
+                               sub,
+                               mul,
+                               floor_div_cells,
+                               mod_cells,
+                               add_imm,
+                               mul_imm,
+                               floor_div_imm,
+                               mod_imm,
+                               length,
+                               item,
+                               evaluate_int,
+                               move,
+                               jump_compare,
+                               jump_compare_imm,
+                               jump_divides,
+                               jump_divides_imm,
+                               jump_bits,
+                               jump_in,
+                               jump_in_cell,
+                               jump_evaluate,
+                               jump_always,
+                               step,
+                               out_begin,
+                               out_begin_imm,
+                               out_dim,
+                               out_dims,
+                               out_imm,
+                               out_splice,
+                               out_broadcast,
+                               out_evaluate,
+                               out_end,
+                               done};
 
 bool Plan::run(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const {
   Run run{*this, instance, args, frame, state, {}};
   const Instruction* first = state.entry->program.code.data();
-  return Instructions::kTable[static_cast<std::size_t>(first->code)](first, state.cells.data(), nullptr, 0, &run);
+  return Instructions::kTable[static_cast<std::size_t>(first->code)](
+      first, state.cells.data(), nullptr, 0, &run);
 }
 
 }  // namespace tenon::signature

@@ -27,7 +27,8 @@ bool is_affine(const Pool& pool, Expr e, std::uint32_t unknown) {
   const Expr left = pool.child(e, 0);
   const Expr right = pool.child(e, 1);
   if (n.op == Op::kMul) {
-    return pool.at(left).op == Op::kInt && pool.at(left).value > 0 && is_affine(pool, right, unknown);
+    return pool.at(left).op == Op::kInt && pool.at(left).value > 0 &&
+           is_affine(pool, right, unknown);
   }
   if (!reads(pool, right, unknown)) return is_affine(pool, left, unknown);
   return n.op == Op::kAdd && !reads(pool, left, unknown) && is_affine(pool, right, unknown);
@@ -38,19 +39,25 @@ namespace {
 /// Runs unification over symbols instead of values: which step solves what, in which order.
 class Solver {
  public:
-  Solver(const PlanData& data, const Pool& pool, std::vector<bool>& known, const std::vector<Expr>& lets)
+  Solver(const PlanData& data,
+         const Pool& pool,
+         std::vector<bool>& known,
+         const std::vector<Expr>& lets)
       : data_(data), pool_(pool), known_(known), lets_(lets) {}
 
-  /// `skip`: elements that were done before, by (tensor, element). Dtype indices in `foreign_dtypes` are left to
-  /// other tensors.
-  void run(const std::vector<TensorTerm*>& tensors, const std::vector<Step>& skip,
-           const std::vector<bool>& foreign_dtypes, std::vector<Step>& steps) {
+  /// `skip`: elements that were done before, by (tensor, element). Dtype indices in
+  /// `foreign_dtypes` are left to other tensors.
+  void run(const std::vector<TensorTerm*>& tensors,
+           const std::vector<Step>& skip,
+           const std::vector<bool>& foreign_dtypes,
+           std::vector<Step>& steps) {
     std::vector<Progress> progress;
     for (const TensorTerm* t : tensors) progress.push_back(begin(*t, skip, foreign_dtypes));
     bool any = true;
     while (any) {
       any = add_lets(steps);
-      for (std::size_t t = 0; t < tensors.size(); ++t) any = advance(*tensors[t], progress[t], steps) || any;
+      for (std::size_t t = 0; t < tensors.size(); ++t)
+        any = advance(*tensors[t], progress[t], steps) || any;
     }
     for (std::size_t t = 0; t < tensors.size(); ++t) touch(*tensors[t], progress[t], steps);
   }
@@ -70,7 +77,9 @@ class Solver {
     bool finished_before = false;
   };
 
-  Progress begin(const TensorTerm& tensor, const std::vector<Step>& skip, const std::vector<bool>& foreign_dtypes) {
+  Progress begin(const TensorTerm& tensor,
+                 const std::vector<Step>& skip,
+                 const std::vector<bool>& foreign_dtypes) {
     Progress progress;
     progress.done.assign(tensor.elements.size(), false);
     bool before = false;
@@ -84,7 +93,8 @@ class Solver {
     const Node& dtype = pool_.at(tensor.dtype);
     if (dtype.op == Op::kSymbol) {
       const auto symbol = static_cast<std::size_t>(dtype.value);
-      if (data_.symbols[symbol].kind == SymbolKind::kDType && !known_[symbol] && !foreign_dtypes[symbol]) {
+      if (data_.symbols[symbol].kind == SymbolKind::kDType && !known_[symbol] &&
+          !foreign_dtypes[symbol]) {
         known_[symbol] = true;
         progress.binds_dtype = true;
       }
@@ -114,14 +124,17 @@ class Solver {
       std::erase_if(names, [&](std::uint32_t s) { return static_cast<bool>(known_[s]); });
       if (names.empty()) continue;
       const Node& n = pool_.at(e.expr);
-      const bool item = n.op == Op::kSubscript && pool_.at(pool_.child(e.expr, 0)).op == Op::kSymbol &&
+      const bool item = n.op == Op::kSubscript &&
+                        pool_.at(pool_.child(e.expr, 0)).op == Op::kSymbol &&
                         pool_.at(pool_.child(e.expr, 1)).op == Op::kFormal;
       const SymbolKind kind = data_.symbols[names.front()].kind;
       const bool binds = e.splice ? item && kind == SymbolKind::kSeqShape
-                                  : (item && kind == SymbolKind::kSeqDim) || (n.op == Op::kSymbol && kind == SymbolKind::kDim);
+                                  : (item && kind == SymbolKind::kSeqDim) ||
+                                        (n.op == Op::kSymbol && kind == SymbolKind::kDim);
       if (names.size() != 1 || !binds) return false;
       unknown_splices += e.splice ? 1 : 0;
-      if (std::find(step.targets.begin(), step.targets.end(), names.front()) == step.targets.end()) step.targets.push_back(names.front());
+      if (std::find(step.targets.begin(), step.targets.end(), names.front()) == step.targets.end())
+        step.targets.push_back(names.front());
     }
     if (unknown_splices > 1) return false;
     touch(tensor, progress, steps);
@@ -133,8 +146,10 @@ class Solver {
   bool advance(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
     if (tensor_decl(data_, tensor.symbol).list) return advance_list(tensor, progress, steps);
     bool any = false;
-    if (!progress.ranked && std::none_of(tensor.elements.begin(), tensor.elements.end(),
-                                         [&](const Element& e) { return e.splice && !all_known(e.expr); })) {
+    if (!progress.ranked &&
+        std::none_of(tensor.elements.begin(), tensor.elements.end(), [&](const Element& e) {
+          return e.splice && !all_known(e.expr);
+        })) {
       touch(tensor, progress, steps);
       Step step;
       step.kind = StepKind::kRank;
@@ -208,7 +223,8 @@ class Solver {
     if (names.size() != 1 || !is_affine(pool_, element.expr, names.front())) return false;
     step.target = names.front();
     if (data_.symbols[step.target].kind != SymbolKind::kDim) return false;
-    step.kind = pool_.at(element.expr).op == Op::kSymbol ? StepKind::kBindDim : StepKind::kBindAffine;
+    step.kind =
+        pool_.at(element.expr).op == Op::kSymbol ? StepKind::kBindDim : StepKind::kBindAffine;
     bind(step.target);
     return true;
   }
@@ -220,7 +236,8 @@ class Solver {
   const std::vector<Expr>& lets_;
 };
 
-TensorTerm fold_tensor(const PlanData& data, Folder& folder, Pool& pool, std::uint32_t symbol, const Facts& facts) {
+TensorTerm fold_tensor(
+    const PlanData& data, Folder& folder, Pool& pool, std::uint32_t symbol, const Facts& facts) {
   TensorTerm term;
   term.symbol = symbol;
   term.passed = facts.presence[symbol] == 1;
@@ -245,7 +262,10 @@ void read_term(const Pool& pool, const TensorTerm& term, std::vector<std::uint32
 }
 
 /// Follows lets: folds those that are read, until none is new.
-void reach_lets(const PlanData& data, Folder& folder, Pool& pool, std::vector<std::uint32_t>& names,
+void reach_lets(const PlanData& data,
+                Folder& folder,
+                Pool& pool,
+                std::vector<std::uint32_t>& names,
                 std::vector<Expr>& lets) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Symbol& symbol = data.symbols[names[i]];
@@ -257,7 +277,9 @@ void reach_lets(const PlanData& data, Folder& folder, Pool& pool, std::vector<st
 
 bool reads_presence(const Pool& pool, Expr e) {
   if (pool.at(e).op == Op::kPresent) return true;
-  return std::any_of(pool.children(e).begin(), pool.children(e).end(), [&](Expr k) { return reads_presence(pool, k); });
+  return std::any_of(pool.children(e).begin(), pool.children(e).end(), [&](Expr k) {
+    return reads_presence(pool, k);
+  });
 }
 
 /// Dtype indices that some input declares bare: construction-time tensors leave those to the call.
@@ -273,7 +295,8 @@ std::vector<bool> dtypes_of_inputs(const PlanData& data) {
 
 std::vector<bool> known_parameters(const PlanData& data) {
   std::vector<bool> known(data.symbols.size(), false);
-  for (std::size_t i = 0; i < known.size(); ++i) known[i] = data.symbols[i].kind == SymbolKind::kParam;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    known[i] = data.symbols[i].kind == SymbolKind::kParam;
   return known;
 }
 
@@ -371,13 +394,14 @@ Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& ch
   }
   if (branch.rejected_by) return branch;
 
-  const auto fold_all = [&](std::uint32_t first, std::size_t count, std::vector<TensorTerm>& terms) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      terms.push_back(fold_tensor(data, folder, branch.pool, first + i, branch.facts));
-      if (failed(first + i)) terms.back().passed = false;
-      if (terms.back().passed) read_term(branch.pool, terms.back(), names);
-    }
-  };
+  const auto fold_all =
+      [&](std::uint32_t first, std::size_t count, std::vector<TensorTerm>& terms) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+          terms.push_back(fold_tensor(data, folder, branch.pool, first + i, branch.facts));
+          if (failed(first + i)) terms.back().passed = false;
+          if (terms.back().passed) read_term(branch.pool, terms.back(), names);
+        }
+      };
   fold_all(data.first_construction, data.construction_tensors.size(), branch.construction_tensors);
   fold_all(data.first_input, data.inputs.size(), branch.inputs);
   fold_all(data.first_output, data.outputs.size(), branch.outputs);
@@ -385,7 +409,8 @@ Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& ch
     const TensorDecl& decl = data.decl.inputs[i];
     bool written = decl.mutated == When::kAlways;
     if (decl.mutated == When::kConditional) {
-      written = constant_bool(branch.pool, folder.fold(data.inputs[i].mutated.root)).value_or(false);
+      written =
+          constant_bool(branch.pool, folder.fold(data.inputs[i].mutated.root)).value_or(false);
       failed(data.first_input + i);
     }
     branch.written.push_back(written && branch.inputs[i].passed);
@@ -400,14 +425,16 @@ Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& ch
   for (TensorTerm& term : branch.inputs) {
     if (term.passed) passed.push_back(&term);
   }
-  // After the inputs: what construction has not settled of them. Their dtype is cast to what the inputs say.
+  // After the inputs: what construction has not settled of them. Their dtype is cast to what the
+  // inputs say.
   for (TensorTerm& term : branch.construction_tensors) {
     if (term.passed) passed.push_back(&term);
   }
   solver.run(passed, prefix.steps, std::vector<bool>(data.symbols.size(), false), branch.steps);
   for (const std::uint32_t name : names) {
     const SymbolKind kind = data.symbols[name].kind;
-    if (!known[name] && kind != SymbolKind::kOutput && kind != SymbolKind::kInput) branch.unsolved.push_back(name);
+    if (!known[name] && kind != SymbolKind::kOutput && kind != SymbolKind::kInput)
+      branch.unsolved.push_back(name);
   }
   return branch;
 }

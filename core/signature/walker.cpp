@@ -7,7 +7,12 @@
 
 namespace tenon::signature {
 
-Walker::Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, State& state, Error* error)
+Walker::Walker(const PlanData& data,
+               const Instance& instance,
+               const CallArgs& args,
+               Frame& frame,
+               State& state,
+               Error* error)
     : data_(data), instance_(instance), args_(args), frame_(frame), state_(state), error_(error) {
   env_.symbols = state.cells;
   env_.arena = &frame.arena;
@@ -47,11 +52,15 @@ bool Walker::place(const Step& step, const TensorTerm& term, std::int64_t& posit
     if (!width(term.elements[i], w)) return no_value("shape", term.symbol);
     total += w;
   }
-  position = step.from_back ? static_cast<std::int64_t>(view_of(term.symbol)->shape.size()) - total : total;
+  position = step.from_back ? static_cast<std::int64_t>(view_of(term.symbol)->shape.size()) - total
+                            : total;
   return true;
 }
 
-bool Walker::size_at(const Step& step, const TensorTerm& term, std::int64_t& size, std::int64_t& position) {
+bool Walker::size_at(const Step& step,
+                     const TensorTerm& term,
+                     std::int64_t& size,
+                     std::int64_t& position) {
   if (!place(step, term, position)) return false;
   const Dims& shape = view_of(term.symbol)->shape;
   if (position < 0 || position >= static_cast<std::int64_t>(shape.size())) return wrong_rank(term);
@@ -97,17 +106,23 @@ bool Walker::bind_affine(const Step& step, const TensorTerm& term) {
   if (!value(e, at_one)) return no_value("axis", term.symbol);
   std::int64_t slope = 0;
   std::int64_t rest = 0;
-  if (__builtin_sub_overflow(at_one.i, at_zero.i, &slope) || __builtin_sub_overflow(size, at_zero.i, &rest) || slope <= 0) {
+  if (__builtin_sub_overflow(at_one.i, at_zero.i, &slope) ||
+      __builtin_sub_overflow(size, at_zero.i, &rest) || slope <= 0) {
     return no_value("axis", term.symbol);
   }
   if (rest < 0 || rest % slope != 0) {
     state_.cells[step.target] = Cell();
     if (error_ == nullptr) return false;
-    const std::string text = print(branch_ != nullptr ? branch_->pool : prefix_->pool, e, data_.symbol_names);
+    const std::string text =
+        print(branch_ != nullptr ? branch_->pool : prefix_->pool, e, data_.symbol_names);
     const std::string why = rest < 0 ? fmt::format("{} would be negative", name(step.target))
                                      : fmt::format("no integer {} gives it", name(step.target));
-    return mismatch(fmt::format("{} has size {} on axis {}, but {} is declared there: {}", name(term.symbol), size,
-                                position, text, why),
+    return mismatch(fmt::format("{} has size {} on axis {}, but {} is declared there: {}",
+                                name(term.symbol),
+                                size,
+                                position,
+                                text,
+                                why),
                     term.symbol);
   }
   state_.cells[step.target] = Cell::integer(rest / slope);
@@ -143,10 +158,15 @@ bool Walker::check_dim(const Step& step, const TensorTerm& term) {
   if (!size_at(step, term, size, position)) return false;
   const Element& element = term.elements[step.element];
   Cell expected;
-  if (!value(element.expr, expected) || expected.tag != Tag::kInt) return no_value("axis", term.symbol);
+  if (!value(element.expr, expected) || expected.tag != Tag::kInt)
+    return no_value("axis", term.symbol);
   if (expected.i == size) return true;
   if (error_ == nullptr) return false;
-  return mismatch(fmt::format("{} has {}{} on axis {}, but {}", name(term.symbol), label_of(element.expr), size, position,
+  return mismatch(fmt::format("{} has {}{} on axis {}, but {}",
+                              name(term.symbol),
+                              label_of(element.expr),
+                              size,
+                              position,
                               expected_size(term, element, -1, expected.i)),
                   term.symbol);
 }
@@ -158,13 +178,17 @@ bool Walker::check_splice(const Step& step, const TensorTerm& term) {
   Cell expected;
   if (!value(element.expr, expected)) return no_value("shape", term.symbol);
   const Dims& shape = view_of(term.symbol)->shape;
-  if (position < 0 || position + expected.count > static_cast<std::int64_t>(shape.size())) return wrong_rank(term);
+  if (position < 0 || position + expected.count > static_cast<std::int64_t>(shape.size()))
+    return wrong_rank(term);
   for (std::uint32_t i = 0; i < expected.count; ++i) {
     const std::int64_t size = shape[static_cast<std::size_t>(position + i)];
     const Cell item = expected.item(i);
     if (item.tag == Tag::kInt && item.i == size) continue;
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("{} has size {} on axis {}, but {}", name(term.symbol), size, position + i,
+    return mismatch(fmt::format("{} has size {} on axis {}, but {}",
+                                name(term.symbol),
+                                size,
+                                position + i,
                                 expected_size(term, element, i, item.i)),
                     term.symbol);
   }
@@ -173,22 +197,31 @@ bool Walker::check_splice(const Step& step, const TensorTerm& term) {
 
 bool Walker::apply(const Step& s, const TensorTerm& term) {
   switch (s.kind) {
-    case StepKind::kTensor: return tensor_step(s, term);
-    case StepKind::kRank: return rank_step(term);
-    case StepKind::kBindDim: return bind_dim(s, term);
-    case StepKind::kBindAffine: return bind_affine(s, term);
-    case StepKind::kBindSplice: return bind_splice(s, term);
-    case StepKind::kCheckDim: return check_dim(s, term);
-    case StepKind::kList: return list_step(s, term);
-    default: return check_splice(s, term);
+    case StepKind::kTensor:
+      return tensor_step(s, term);
+    case StepKind::kRank:
+      return rank_step(term);
+    case StepKind::kBindDim:
+      return bind_dim(s, term);
+    case StepKind::kBindAffine:
+      return bind_affine(s, term);
+    case StepKind::kBindSplice:
+      return bind_splice(s, term);
+    case StepKind::kCheckDim:
+      return check_dim(s, term);
+    case StepKind::kList:
+      return list_step(s, term);
+    default:
+      return check_splice(s, term);
   }
 }
 
 bool Walker::step(const Step& s, const Branch& branch) {
   if (s.kind == StepKind::kLet) return let_step(s);
   const Symbol& named = data_.symbols[s.tensor];
-  return apply(s, named.kind == SymbolKind::kInput ? branch.inputs[named.ordinal]
-                                                   : branch.construction_tensors[named.ordinal]);
+  return apply(s,
+               named.kind == SymbolKind::kInput ? branch.inputs[named.ordinal]
+                                                : branch.construction_tensors[named.ordinal]);
 }
 
 bool Walker::refinement(const RefinementTerm& term) {
@@ -200,11 +233,13 @@ bool Walker::refinement(const RefinementTerm& term) {
     if (error_ == nullptr) return false;
     std::string facts = values_of(term.expr);
     if (!facts.empty()) facts = " where " + facts;
-    *error_ = Error(ErrorCode::kSignatureMismatch,
-                    fmt::format("{}'{}' does not hold{}", axes_fault(term.expr), source.text, facts));
+    *error_ =
+        Error(ErrorCode::kSignatureMismatch,
+              fmt::format("{}'{}' does not hold{}", axes_fault(term.expr), source.text, facts));
   } else {
     if (error_ == nullptr) return false;
-    *error_ = Error(ErrorCode::kSignatureMismatch, fmt::format("'{}' has no value: {}", source.text, text_));
+    *error_ = Error(ErrorCode::kSignatureMismatch,
+                    fmt::format("'{}' has no value: {}", source.text, text_));
   }
   *error_ = Error(*error_).with_where(source.where.to_string()).with("refinement", source.text);
   return false;
@@ -214,7 +249,8 @@ bool Walker::combos() {
   if (data_.combos.empty()) return true;
   for (const ComboRow& row : data_.combos) {
     if (std::all_of(row.assignment.begin(), row.assignment.end(), [&](const auto& one) {
-          return state_.cells[one.first].tag == Tag::kDType && state_.cells[one.first].dtype() == one.second;
+          return state_.cells[one.first].tag == Tag::kDType &&
+                 state_.cells[one.first].dtype() == one.second;
         })) {
       return true;
     }
@@ -222,9 +258,13 @@ bool Walker::combos() {
   if (error_ == nullptr) return false;
   std::string found;
   for (const auto& [symbol, dtype] : data_.combos.front().assignment) {
-    found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", name(symbol), value_of(state_.cells[symbol]).to_string());
+    found += fmt::format("{}{} = {}",
+                         found.empty() ? "" : ", ",
+                         name(symbol),
+                         value_of(state_.cells[symbol]).to_string());
   }
-  *error_ = Error(ErrorCode::kSignatureMismatch, fmt::format("{} is no supported combination of dtypes", found))
+  *error_ = Error(ErrorCode::kSignatureMismatch,
+                  fmt::format("{} is no supported combination of dtypes", found))
                 .with_where(data_.combos_where.to_string());
   return false;
 }
@@ -239,12 +279,16 @@ bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
       const Cell item = e.splice ? cell.item(i) : cell;
       if (spec.shape.size() == kMaxRank) {
         if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} would have more than {} axes", name(term.symbol), kMaxRank), term.symbol);
+        return mismatch(fmt::format("{} would have more than {} axes", name(term.symbol), kMaxRank),
+                        term.symbol);
       }
       if (item.tag != Tag::kInt || item.i < 0) {
         if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} would have size {} on axis {}, declared as {}", name(term.symbol), print(item),
-                                    spec.shape.size(), print(branch_->pool, e.expr, data_.symbol_names)),
+        return mismatch(fmt::format("{} would have size {} on axis {}, declared as {}",
+                                    name(term.symbol),
+                                    print(item),
+                                    spec.shape.size(),
+                                    print(branch_->pool, e.expr, data_.symbol_names)),
                         term.symbol);
       }
       spec.shape.push_back(item.i);
@@ -253,7 +297,9 @@ bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
   const auto elements = element_count(spec.shape);
   if (elements && *elements <= std::int64_t{1} << 59) return true;
   if (error_ == nullptr) return false;
-  return mismatch(fmt::format("{} would have shape {}, whose size exceeds 64 bits", name(term.symbol), spec.shape.to_string()),
+  return mismatch(fmt::format("{} would have shape {}, whose size exceeds 64 bits",
+                              name(term.symbol),
+                              spec.shape.to_string()),
                   term.symbol);
 }
 
@@ -267,7 +313,8 @@ bool Walker::output(std::uint32_t index, const TensorTerm& term) {
   if (!value(term.dtype, dtype)) return no_value("dtype", term.symbol);
   if (dtype.tag == Tag::kDType) {
     spec.dtype = dtype.dtype();
-  } else if (const auto named = dtype.tag == Tag::kStr ? dtype_from_name(dtype.str()) : std::nullopt) {
+  } else if (const auto named =
+                 dtype.tag == Tag::kStr ? dtype_from_name(dtype.str()) : std::nullopt) {
     spec.dtype = *named;
   } else {
     text_ = fmt::format("{} is no dtype", print(dtype));
@@ -287,7 +334,9 @@ bool Walker::devices(const Branch& branch) {
       if (decl.on_cpu) {
         if (view.device.kind == DeviceKind()) continue;
         if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is on {}, but is declared device: cpu", name(term.symbol), view.device.to_string()),
+        return mismatch(fmt::format("{} is on {}, but is declared device: cpu",
+                                    name(term.symbol),
+                                    view.device.to_string()),
                         term.symbol);
       }
       if (first == nullptr) {
@@ -295,8 +344,11 @@ bool Walker::devices(const Branch& branch) {
         first_symbol = term.symbol;
       } else if (!(*first == view.device)) {
         if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is on {}, but {} is on {}: one call runs on one device", name(first_symbol),
-                                    first->to_string(), name(term.symbol), view.device.to_string()),
+        return mismatch(fmt::format("{} is on {}, but {} is on {}: one call runs on one device",
+                                    name(first_symbol),
+                                    first->to_string(),
+                                    name(term.symbol),
+                                    view.device.to_string()),
                         term.symbol);
       }
     }

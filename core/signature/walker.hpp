@@ -1,4 +1,5 @@
-// The signature check step by step: the meaning that the compiled program repeats faster, and the source of messages.
+// The signature check step by step: the meaning that the compiled program repeats faster, and the
+// source of messages.
 #pragma once
 
 #include <array>
@@ -11,10 +12,16 @@
 
 namespace tenon::signature {
 
-/// Walks the steps of one call. With `error` it says why a step fails; without it allocates nothing.
+/// Walks the steps of one call. With `error` it says why a step fails; without it allocates
+/// nothing.
 class Walker {
  public:
-  Walker(const PlanData& data, const Instance& instance, const CallArgs& args, Frame& frame, State& state, Error* error);
+  Walker(const PlanData& data,
+         const Instance& instance,
+         const CallArgs& args,
+         Frame& frame,
+         State& state,
+         Error* error);
 
   /// All of a call's checks, in the order of the language. `entry` is the branch of the presences.
   bool run(const BranchEntry& entry);
@@ -63,7 +70,10 @@ class Walker {
   bool value(Expr e, Cell& out);
   bool width(const Element& element, std::int64_t& out);
   bool place(const Step& step, const TensorTerm& term, std::int64_t& position);
-  bool size_at(const Step& step, const TensorTerm& term, std::int64_t& size, std::int64_t& position);
+  bool size_at(const Step& step,
+               const TensorTerm& term,
+               std::int64_t& size,
+               std::int64_t& position);
 
   // Messages
   struct Origin {
@@ -74,11 +84,14 @@ class Walker {
   bool wrong_rank(const TensorTerm& term);
   bool no_value(std::string_view what, std::uint32_t symbol);
   [[nodiscard]] std::string name(std::uint32_t symbol) const { return data_.symbols[symbol].name; }
-  [[nodiscard]] std::string expected_size(const TensorTerm& term, const Element& element, std::int64_t item,
+  [[nodiscard]] std::string expected_size(const TensorTerm& term,
+                                          const Element& element,
+                                          std::int64_t item,
                                           std::int64_t expected);
   [[nodiscard]] std::optional<Origin> origin_of(std::uint32_t symbol, std::int64_t item);
   [[nodiscard]] std::string values_of(Expr e);
-  /// What is wrong with the axes, where the expression is one of the predicates on axes: "axis 3 ...: ".
+  /// What is wrong with the axes, where the expression is one of the predicates on axes: "axis 3
+  /// ...: ".
   [[nodiscard]] std::string axes_fault(Expr e);
   [[nodiscard]] std::string label_of(Expr e);
 

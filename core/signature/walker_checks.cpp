@@ -1,4 +1,5 @@
-// The walker's checks of single tensors: dtype, contiguity, `out`, written tensors; and its messages.
+// The walker's checks of single tensors: dtype, contiguity, `out`, written tensors; and its
+// messages.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -42,7 +43,10 @@ bool Walker::wrong_rank(const TensorTerm& term) {
   if (error_ == nullptr) return false;
   const TensorDecl& decl = tensor_decl(data_, term.symbol);
   const Dims& shape = view_of(term.symbol)->shape;
-  return mismatch(fmt::format("{} has rank {} (shape {}), but is declared {}", decl.name, shape.size(), shape.to_string(),
+  return mismatch(fmt::format("{} has rank {} (shape {}), but is declared {}",
+                              decl.name,
+                              shape.size(),
+                              shape.to_string(),
                               decl.shape_text),
                   term.symbol);
 }
@@ -57,20 +61,29 @@ bool Walker::tensor_step(const Step& step, const TensorTerm& term) {
   return true;
 }
 
-bool Walker::view_step(const Step& step, const TensorTerm& term, const TensorView& view, bool first) {
+bool Walker::view_step(const Step& step,
+                       const TensorTerm& term,
+                       const TensorView& view,
+                       bool first) {
   const TensorDecl& decl = tensor_decl(data_, term.symbol);
   const bool construction = data_.symbols[term.symbol].kind == SymbolKind::kConstruction;
   if (decl.contiguous && !view.is_dense()) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("{} is not contiguous (shape {}, strides {}), but is declared contiguous: true", decl.name,
-                                view.shape.to_string(), view.strides.to_string()),
-                    term.symbol);
+    return mismatch(
+        fmt::format("{} is not contiguous (shape {}, strides {}), but is declared contiguous: true",
+                    decl.name,
+                    view.shape.to_string(),
+                    view.strides.to_string()),
+        term.symbol);
   }
   if (step.binds_dtype && first) {
     const Symbol& index = data_.symbols[step.target];
     if (!index.dtypes.contains(view.dtype)) {
       if (error_ == nullptr) return false;
-      return mismatch(fmt::format("{} is {}, but {} is one of {}", decl.name, name_of(view.dtype), index.name,
+      return mismatch(fmt::format("{} is {}, but {} is one of {}",
+                                  decl.name,
+                                  name_of(view.dtype),
+                                  index.name,
                                   set_text(index.dtypes)),
                       term.symbol);
     }
@@ -83,14 +96,22 @@ bool Walker::view_step(const Step& step, const TensorTerm& term, const TensorVie
   if (equal(expected, Cell::dtype_of(view.dtype))) return true;
   if (error_ == nullptr) return false;
   const Pool& pool = branch_->pool;
-  std::string text = fmt::format("{} is {}, expected {}", decl.name, name_of(view.dtype),
-                                 expected.tag == Tag::kDType ? name_of(expected.dtype()) : expected.str());
-  if (pool.at(term.dtype).op != Op::kString) text += fmt::format(" ({})", print(pool, term.dtype, data_.symbol_names));
+  std::string text =
+      fmt::format("{} is {}, expected {}",
+                  decl.name,
+                  name_of(view.dtype),
+                  expected.tag == Tag::kDType ? name_of(expected.dtype()) : expected.str());
+  if (pool.at(term.dtype).op != Op::kString)
+    text += fmt::format(" ({})", print(pool, term.dtype, data_.symbol_names));
   for (const Step& other : *steps_) {
     if (other.binds_dtype && pool.at(term.dtype).op == Op::kSymbol &&
         pool.at(term.dtype).value == static_cast<std::int64_t>(other.target)) {
-      text = fmt::format("{} is {}, but {} is {}: both are declared {}", decl.name, name_of(view.dtype), name(other.tensor),
-                         name_of(expected.dtype()), name(other.target));
+      text = fmt::format("{} is {}, but {} is {}: both are declared {}",
+                         decl.name,
+                         name_of(view.dtype),
+                         name(other.tensor),
+                         name_of(expected.dtype()),
+                         name(other.target));
     }
   }
   return mismatch(std::move(text), term.symbol);
@@ -101,18 +122,25 @@ bool Walker::out_matches(std::uint32_t index, const OutputSpec& spec) {
   const std::uint32_t symbol = data_.first_output + index;
   if (!(out.shape == spec.shape)) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("out has shape {}, but {} has shape {} in this call", out.shape.to_string(), name(symbol),
+    return mismatch(fmt::format("out has shape {}, but {} has shape {} in this call",
+                                out.shape.to_string(),
+                                name(symbol),
                                 spec.shape.to_string()),
                     symbol);
   }
   if (out.dtype != spec.dtype) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("out is {}, but {} is {} in this call", name_of(out.dtype), name(symbol), name_of(spec.dtype)),
+    return mismatch(fmt::format("out is {}, but {} is {} in this call",
+                                name_of(out.dtype),
+                                name(symbol),
+                                name_of(spec.dtype)),
                     symbol);
   }
   if (!(out.device == frame_.device)) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("out is on {}, but the call runs on {}", out.device.to_string(), frame_.device.to_string()),
+    return mismatch(fmt::format("out is on {}, but the call runs on {}",
+                                out.device.to_string(),
+                                frame_.device.to_string()),
                     symbol);
   }
   return true;
@@ -121,22 +149,28 @@ bool Walker::out_matches(std::uint32_t index, const OutputSpec& spec) {
 bool Walker::written_tensor(const TensorView& view, std::uint32_t symbol, const Branch& branch) {
   const Symbol& self = data_.symbols[symbol];
   const TensorDecl& decl = tensor_decl(data_, symbol);
-  const std::string label = error_ == nullptr ? std::string() : self.kind == SymbolKind::kOutput ? "out" : self.name;
+  const std::string label = error_ == nullptr                  ? std::string()
+                            : self.kind == SymbolKind::kOutput ? "out"
+                                                               : self.name;
   if (overlaps_itself(view)) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("{} overlaps itself: shape {} with strides {}", label, view.shape.to_string(),
+    return mismatch(fmt::format("{} overlaps itself: shape {} with strides {}",
+                                label,
+                                view.shape.to_string(),
                                 view.strides.to_string()),
                     symbol);
   }
   const auto other = [&](const TensorView& input, const TensorDecl& input_decl, bool written) {
     if (disjoint(view, input)) return true;
-    const bool named = std::find(decl.may_alias.begin(), decl.may_alias.end(), input_decl.name) != decl.may_alias.end();
+    const bool named = std::find(decl.may_alias.begin(), decl.may_alias.end(), input_decl.name) !=
+                       decl.may_alias.end();
     const bool exact = same_view(view, input);
     if (named && exact && !written) return true;
     if (error_ == nullptr) return false;
-    std::string text = written ? fmt::format("{} and {} are both written and overlap", label, input_decl.name)
-                       : exact ? fmt::format("{} is {} itself, which {} may not be", label, input_decl.name, label)
-                               : fmt::format("{} overlaps {} in part", label, input_decl.name);
+    std::string text =
+        written ? fmt::format("{} and {} are both written and overlap", label, input_decl.name)
+        : exact ? fmt::format("{} is {} itself, which {} may not be", label, input_decl.name, label)
+                : fmt::format("{} overlaps {} in part", label, input_decl.name);
     mismatch(std::move(text), symbol);
     *error_ = Error(*error_).with("other", input_decl.name).with_hint("pass memory of its own");
     return false;
@@ -168,7 +202,8 @@ bool Walker::effects(const Branch& branch) {
     const TensorArg& arg = args_.inputs[i];
     for (std::uint32_t k = 0; k < arg.count; ++k) {
       all_empty = all_empty && arg.items[k]->count() == 0;
-      if (!args_.meta && !written_tensor(*arg.items[k], data_.first_input + i, branch)) return false;
+      if (!args_.meta && !written_tensor(*arg.items[k], data_.first_input + i, branch))
+        return false;
     }
   }
   for (std::uint32_t i = 0; i < frame_.outputs.size(); ++i) {
@@ -181,9 +216,14 @@ bool Walker::effects(const Branch& branch) {
       const TensorView& input = *args_.inputs[static_cast<std::size_t>(spec.alias_input)].single();
       if (!(input.shape == spec.shape) || input.dtype != spec.dtype) {
         if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is {} itself, but would be {}{}, and {} is {}{}", data_.decl.outputs[i].name,
-                                    data_.decl.outputs[i].alias, name_of(spec.dtype), spec.shape.to_string(),
-                                    data_.decl.outputs[i].alias, name_of(input.dtype), input.shape.to_string()),
+        return mismatch(fmt::format("{} is {} itself, but would be {}{}, and {} is {}{}",
+                                    data_.decl.outputs[i].name,
+                                    data_.decl.outputs[i].alias,
+                                    name_of(spec.dtype),
+                                    spec.shape.to_string(),
+                                    data_.decl.outputs[i].alias,
+                                    name_of(input.dtype),
+                                    input.shape.to_string()),
                         data_.first_output + i);
       }
     }
@@ -191,7 +231,8 @@ bool Walker::effects(const Branch& branch) {
     if (!out_matches(i, spec)) return false;
     if (!args_.meta && !written_tensor(*args_.out, data_.first_output + i, branch)) return false;
   }
-  for (const OutputSpec& spec : frame_.list_outputs) all_empty = all_empty && element_count(spec.shape).value_or(1) == 0;
+  for (const OutputSpec& spec : frame_.list_outputs)
+    all_empty = all_empty && element_count(spec.shape).value_or(1) == 0;
   frame_.nothing_to_do = any && all_empty;
   return true;
 }
@@ -204,7 +245,8 @@ std::string Walker::axes_fault(Expr e) {
   Cell axes;
   Cell rank;
   if (!value(env_.pool->child(e, 0), axes) || !value(env_.pool->child(e, 1), rank)) return {};
-  if (row == "unique_axes") return fmt::format("repeated axis in {} at rank {}: ", print(axes), rank.i);
+  if (row == "unique_axes")
+    return fmt::format("repeated axis in {} at rank {}: ", print(axes), rank.i);
   for (std::size_t i = 0; i < (axes.is_sequence() ? axes.count : 1); ++i) {
     const Cell axis = axes.is_sequence() ? axes.item(i) : axes;
     std::int64_t wrapped = 0;
@@ -229,7 +271,8 @@ std::string Walker::values_of(Expr e) {
   std::string text;
   for (const std::uint32_t n : names) {
     if (state_.cells[n].tag == Tag::kUnset) continue;
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", data_.symbol_names[n], print(state_.cells[n]));
+    text += fmt::format(
+        "{}{} = {}", text.empty() ? "" : ", ", data_.symbol_names[n], print(state_.cells[n]));
   }
   return text;
 }
@@ -238,12 +281,13 @@ std::optional<Walker::Origin> Walker::origin_of(std::uint32_t symbol, std::int64
   for (const std::vector<Step>* steps : {prefix_steps_, steps_}) {
     if (steps == nullptr) continue;
     for (const Step& s : *steps) {
-      const bool binds = s.kind == StepKind::kBindDim || s.kind == StepKind::kBindSplice || s.kind == StepKind::kBindAffine;
+      const bool binds = s.kind == StepKind::kBindDim || s.kind == StepKind::kBindSplice ||
+                         s.kind == StepKind::kBindAffine;
       if (!binds || s.target != symbol) continue;
       const Symbol& tensor = data_.symbols[s.tensor];
       const bool input = tensor.kind == SymbolKind::kInput;
       if (branch_ == nullptr && input) continue;
-      const TensorTerm& term = input ? branch_->inputs[tensor.ordinal]
+      const TensorTerm& term = input                ? branch_->inputs[tensor.ordinal]
                                : branch_ != nullptr ? branch_->construction_tensors[tensor.ordinal]
                                                     : prefix_->construction_tensors[tensor.ordinal];
       std::int64_t position = 0;
@@ -254,19 +298,25 @@ std::optional<Walker::Origin> Walker::origin_of(std::uint32_t symbol, std::int64
   return std::nullopt;
 }
 
-std::string Walker::expected_size(const TensorTerm&, const Element& element, std::int64_t item, std::int64_t expected) {
+std::string Walker::expected_size(const TensorTerm&,
+                                  const Element& element,
+                                  std::int64_t item,
+                                  std::int64_t expected) {
   const Pool& pool = *env_.pool;
   const std::string text = print(pool, element.expr, data_.symbol_names);
   const std::string part = item < 0 ? text : fmt::format("{}[{}]", text, item);
   if (pool.at(element.expr).op == Op::kSymbol) {
-    if (const auto origin = origin_of(static_cast<std::uint32_t>(pool.at(element.expr).value), item)) {
-      return fmt::format("{} bound {} = {} on axis {}", origin->tensor, part, expected, origin->axis);
+    if (const auto origin =
+            origin_of(static_cast<std::uint32_t>(pool.at(element.expr).value), item)) {
+      return fmt::format(
+          "{} bound {} = {} on axis {}", origin->tensor, part, expected, origin->axis);
     }
     return fmt::format("{} is {}", part, expected);
   }
   if (is_constant(pool, element.expr)) return fmt::format("{} is declared there", expected);
   const std::string facts = values_of(element.expr);
-  return fmt::format("{} is {}{}", part, expected, facts.empty() ? "" : fmt::format(" ({})", facts));
+  return fmt::format(
+      "{} is {}{}", part, expected, facts.empty() ? "" : fmt::format(" ({})", facts));
 }
 
 }  // namespace tenon::signature

@@ -14,12 +14,17 @@ bool Walker::list_lengths(const Step& step, const TensorTerm& term) {
     std::vector<std::uint32_t> names;
     if (error_ != nullptr) collect_symbols(*env_.pool, e.expr, names, false);
     const Node& n = env_.pool->at(e.expr);
-    if (n.op != Op::kSubscript || env_.pool->at(env_.pool->child(e.expr, 1)).op != Op::kFormal) continue;
-    const auto symbol = static_cast<std::uint32_t>(env_.pool->at(env_.pool->child(e.expr, 0)).value);
+    if (n.op != Op::kSubscript || env_.pool->at(env_.pool->child(e.expr, 1)).op != Op::kFormal)
+      continue;
+    const auto symbol =
+        static_cast<std::uint32_t>(env_.pool->at(env_.pool->child(e.expr, 0)).value);
     if (std::find(step.targets.begin(), step.targets.end(), symbol) != step.targets.end()) continue;
     if (state_.cells[symbol].count == count) continue;
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("{} has {} tensors, but {} has {} items", name(term.symbol), count, name(symbol),
+    return mismatch(fmt::format("{} has {} tensors, but {} has {} items",
+                                name(term.symbol),
+                                count,
+                                name(symbol),
                                 state_.cells[symbol].count),
                     term.symbol);
   }
@@ -31,14 +36,20 @@ bool Walker::list_step(const Step& step, const TensorTerm& term) {
   const TensorArg& arg = args_.inputs[data_.symbols[term.symbol].ordinal];
   if (arg.count < decl.list->min || arg.count > decl.list->max) {
     if (error_ == nullptr) return false;
-    return mismatch(fmt::format("{} has {} tensors, allowed are {} to {}", decl.name, arg.count, decl.list->min, decl.list->max),
+    return mismatch(fmt::format("{} has {} tensors, allowed are {} to {}",
+                                decl.name,
+                                arg.count,
+                                decl.list->min,
+                                decl.list->max),
                     term.symbol);
   }
   if (!list_lengths(step, term)) return false;
   for (const std::uint32_t target : step.targets) {
     const SymbolKind kind = data_.symbols[target].kind;
-    if (kind == SymbolKind::kSeqShape) state_.cells[target] = Cell::list(frame_.arena.cells(arg.count), arg.count);
-    if (kind == SymbolKind::kSeqDim) state_.cells[target] = Cell::int_list(frame_.arena.ints(arg.count), arg.count);
+    if (kind == SymbolKind::kSeqShape)
+      state_.cells[target] = Cell::list(frame_.arena.cells(arg.count), arg.count);
+    if (kind == SymbolKind::kSeqDim)
+      state_.cells[target] = Cell::int_list(frame_.arena.ints(arg.count), arg.count);
     state_.cells[target].is_tuple = true;
   }
   for (std::uint32_t k = 0; k < arg.count; ++k) {
@@ -59,12 +70,16 @@ bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_
     const Node& n = pool.at(e.expr);
     const bool item = n.op == Op::kSubscript && pool.at(pool.child(e.expr, 0)).op == Op::kSymbol;
     if (!item && n.op != Op::kSymbol) return std::nullopt;
-    const auto symbol = static_cast<std::uint32_t>(item ? pool.at(pool.child(e.expr, 0)).value : n.value);
-    if (std::find(step.targets.begin(), step.targets.end(), symbol) == step.targets.end()) return std::nullopt;
+    const auto symbol =
+        static_cast<std::uint32_t>(item ? pool.at(pool.child(e.expr, 0)).value : n.value);
+    if (std::find(step.targets.begin(), step.targets.end(), symbol) == step.targets.end())
+      return std::nullopt;
     if (!item && k > 0) return std::nullopt;  // bound by the first, checked in the others
     return symbol;
   };
-  const auto wrong = [&](std::string text) { return mismatch(fmt::format("{}[{}] {}", name(term.symbol), k, text), term.symbol); };
+  const auto wrong = [&](std::string text) {
+    return mismatch(fmt::format("{}[{}] {}", name(term.symbol), k, text), term.symbol);
+  };
   std::int64_t others = 0;
   for (const Element& e : term.elements) {
     std::int64_t w = 1;
@@ -72,11 +87,16 @@ bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_
     if (!width(e, w)) return no_value("shape", term.symbol);
     others += w;
   }
-  const bool open = std::any_of(term.elements.begin(), term.elements.end(), [&](const Element& e) { return e.splice && target_of(e); });
+  const bool open = std::any_of(term.elements.begin(), term.elements.end(), [&](const Element& e) {
+    return e.splice && target_of(e);
+  });
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (open ? rank < others : rank != others) {
     if (error_ == nullptr) return false;
-    return wrong(fmt::format("has rank {} (shape {}), but is declared {}", rank, shape.to_string(), tensor_decl(data_, term.symbol).shape_text));
+    return wrong(fmt::format("has rank {} (shape {}), but is declared {}",
+                             rank,
+                             shape.to_string(),
+                             tensor_decl(data_, term.symbol).shape_text));
   }
   std::size_t at = 0;
   for (const Element& e : term.elements) {
@@ -105,7 +125,11 @@ bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_
       const Cell item = e.splice ? expected.item(i) : expected;
       if (item.tag == Tag::kInt && item.i == shape[at]) continue;
       if (error_ == nullptr) return false;
-      return wrong(fmt::format("has size {} on axis {}, but {} is {}", shape[at], at, print(pool, e.expr, data_.symbol_names), print(expected)));
+      return wrong(fmt::format("has size {} on axis {}, but {} is {}",
+                               shape[at],
+                               at,
+                               print(pool, e.expr, data_.symbol_names),
+                               print(expected)));
     }
   }
   return true;
@@ -113,7 +137,8 @@ bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_
 
 bool Walker::output_list(const TensorTerm& term, OutputSpec& spec) {
   Cell count;
-  if (!value(term.list_count, count) || count.tag != Tag::kInt) return no_value("list", term.symbol);
+  if (!value(term.list_count, count) || count.tag != Tag::kInt)
+    return no_value("list", term.symbol);
   constexpr std::int64_t kMost = 65536;
   if (count.i < 0 || count.i > kMost) {
     if (error_ == nullptr) return false;

@@ -45,7 +45,8 @@ Kind KindChecker::subject_kind(const Subject& subject) const {
 
 std::optional<KindChecker::Subject> KindChecker::subject_of(Expr e) const {
   const Node& n = pool_.at(e);
-  if (n.op == Op::kSymbol || n.op == Op::kFormal) return Subject{n.op == Op::kFormal, false, n.value};
+  if (n.op == Op::kSymbol || n.op == Op::kFormal)
+    return Subject{n.op == Op::kFormal, false, n.value};
   if (n.op != Op::kPayload) return std::nullopt;
   auto base = subject_of(pool_.child(e, 0));
   if (base) base->payload = true;
@@ -66,18 +67,25 @@ Kind KindChecker::formal(Expr e) {
 
 Kind KindChecker::payload(Expr e) {
   const Expr base = pool_.child(e, 0);
-  if (pool_.at(base).op == Op::kNone) return fault(e, "'.value' of a parameter that is None here", "a guard: present(x)");
+  if (pool_.at(base).op == Op::kNone)
+    return fault(e, "'.value' of a parameter that is None here", "a guard: present(x)");
   const auto subject = subject_of(base);
-  if (!subject) return fault(e, "'.value' of something that is no Maybe", "a Maybe parameter's name");
+  if (!subject)
+    return fault(e, "'.value' of something that is no Maybe", "a Maybe parameter's name");
   const auto& kinds = subject->formal ? formals_ : symbols_;
   const auto index = static_cast<std::size_t>(subject->number);
   const Kind declared = index < kinds.size() ? kinds[index] : Kind::unknown();
   const Kind now = subject_kind(*subject);
   const std::string name = signature::print(pool_, base, names_);
   if (now.is(Tag::kUnknown)) return now;
-  if (now.is(Tag::kNone)) return fault(e, fmt::format("'{}.value' where {} is None", name, name), "a place where it is present");
+  if (now.is(Tag::kNone))
+    return fault(
+        e, fmt::format("'{}.value' where {} is None", name, name), "a place where it is present");
   if (!declared.is(Tag::kMaybe) && !at_point_) {
-    return fault(e, fmt::format("'.value' of '{}', which is {} and no Maybe", name, print(declared, adts_)), "the name itself");
+    return fault(
+        e,
+        fmt::format("'.value' of '{}', which is {} and no Maybe", name, print(declared, adts_)),
+        "the name itself");
   }
   Subject inner = *subject;
   inner.payload = true;
@@ -91,12 +99,16 @@ Kind KindChecker::adt_access(Expr e) {
   const bool is_kind = pool_.at(e).op == Op::kKind;
   const std::string field = is_kind ? "kind" : pool_.text(e);
   if (!kind.is(Tag::kAdt) || kind.adt < 0) {
-    return fault(e, fmt::format("'.{}' of {}", field, print(kind, adts_)), "an algebraic type",
+    return fault(e,
+                 fmt::format("'.{}' of {}", field, print(kind, adts_)),
+                 "an algebraic type",
                  field == "shape" ? "declare the shape on the tensor" : "");
   }
   const signature::AdtType& type = adts_[static_cast<std::size_t>(kind.adt)];
   const auto subject = subject_of(base);
-  const auto known = subject && !subject->formal ? constructors_.find(static_cast<std::uint32_t>(subject->number)) : constructors_.end();
+  const auto known = subject && !subject->formal
+                         ? constructors_.find(static_cast<std::uint32_t>(subject->number))
+                         : constructors_.end();
   std::vector<Kind> kinds;
   std::vector<std::string> names;
   std::size_t lacking = 0;
@@ -113,14 +125,20 @@ Kind KindChecker::adt_access(Expr e) {
       has = true;
       if (f.tag == signature::TypeTag::kBool) kinds.push_back(Kind::boolean());
       if (f.tag == signature::TypeTag::kEnum) kinds.push_back(Kind::string(f.names));
-      if (f.tag == signature::TypeTag::kInt) kinds.push_back(f.is_dim ? Kind::dimension() : Kind::integer());
+      if (f.tag == signature::TypeTag::kInt)
+        kinds.push_back(f.is_dim ? Kind::dimension() : Kind::integer());
     }
     if (!has) ++lacking;
   }
   if (kinds.empty()) {
-    return fault(e, known != constructors_.end() ? fmt::format("constructor '{}' of {} has no field '{}'", known->second, type.name, field)
-                                                 : fmt::format("{} has no field '{}'", type.name, field),
-                 "a field of its constructor", did_you_mean(field, names));
+    return fault(
+        e,
+        known != constructors_.end()
+            ? fmt::format(
+                  "constructor '{}' of {} has no field '{}'", known->second, type.name, field)
+            : fmt::format("{} has no field '{}'", type.name, field),
+        "a field of its constructor",
+        did_you_mean(field, names));
   }
   // Which constructor it is, the points tell: there each access is checked again.
   (void)lacking;
@@ -132,9 +150,12 @@ Kind KindChecker::arithmetic(Expr e) {
   const Expr right_expr = pool_.child(e, op == Op::kNeg ? 0 : 1);
   const Kind left = check(pool_.child(e, 0));
   const Kind right = op == Op::kNeg ? left : check(right_expr);
-  for (const auto& [kind, at] : {std::pair(left, pool_.child(e, 0)), std::pair(right, right_expr)}) {
+  for (const auto& [kind, at] :
+       {std::pair(left, pool_.child(e, 0)), std::pair(right, right_expr)}) {
     if (kind.is(Tag::kInt) || kind.is(Tag::kValue) || kind.is(Tag::kUnknown)) continue;
-    return fault(at, fmt::format("arithmetic with {}", print(kind, adts_)), "Int or Value",
+    return fault(at,
+                 fmt::format("arithmetic with {}", print(kind, adts_)),
+                 "Int or Value",
                  kind.is(Tag::kBool) ? "write '1 if ... else 0'" : "");
   }
   if (left.is(Tag::kUnknown) || right.is(Tag::kUnknown)) return Kind::unknown();
@@ -153,7 +174,10 @@ Kind KindChecker::compare(Expr e) {
   for (std::size_t i = 0; i < count; ++i) {
     const Expr operand = pool_.child(e, i);
     if (pool_.at(operand).op == Op::kNone) {
-      return fault(operand, "a comparison with None", "present(x)", "write 'not present(t)' for 't is None' or 't == None'");
+      return fault(operand,
+                   "a comparison with None",
+                   "present(x)",
+                   "write 'not present(t)' for 't is None' or 't == None'");
     }
     kinds.push_back(check(operand));
   }
@@ -166,15 +190,23 @@ Kind KindChecker::compare(Expr e) {
       if (!b.is(Tag::kSeq)) {
         fault(pool_.child(e, i), fmt::format("'in' {}", print(b, adts_)), "a sequence");
       } else if (b.length != std::size_t{0} && !comparable(a, b.items.front())) {
-        fault(pool_.child(e, i - 1), fmt::format("{} can never be in {}", print(a, adts_), print(b, adts_)), "kinds that can meet");
+        fault(pool_.child(e, i - 1),
+              fmt::format("{} can never be in {}", print(a, adts_), print(b, adts_)),
+              "kinds that can meet");
       }
     } else if (op == CompareOp::kEq || op == CompareOp::kNe) {
       if (!comparable(a, b)) {
-        fault(e, fmt::format("{} compared with {}", print(a, adts_), print(b, adts_)), "kinds that can be equal",
-              a.is(Tag::kDType) || b.is(Tag::kDType) ? "is the dtype spelt right, and in the declared set?" : "");
+        fault(e,
+              fmt::format("{} compared with {}", print(a, adts_), print(b, adts_)),
+              "kinds that can be equal",
+              a.is(Tag::kDType) || b.is(Tag::kDType)
+                  ? "is the dtype spelt right, and in the declared set?"
+                  : "");
       }
     } else if (!ordered(a, b)) {
-      fault(e, fmt::format("{} and {} have no order", print(a, adts_), print(b, adts_)), "Int with Int, or Seq with Seq");
+      fault(e,
+            fmt::format("{} and {} have no order", print(a, adts_), print(b, adts_)),
+            "Int with Int, or Seq with Seq");
     }
   }
   return Kind::boolean();
@@ -184,8 +216,12 @@ void KindChecker::truth(Expr e) {
   const Kind kind = check(e);
   if (kind.is(Tag::kBool) || kind.is(Tag::kUnknown)) return;
   const bool value = kind.is(Tag::kValue);
-  fault(e, fmt::format("{} is not a truth value", print(kind, adts_)), "Bool",
-        value ? "compare it" : kind.is(Tag::kMaybe) ? "write present(x)" : "");
+  fault(e,
+        fmt::format("{} is not a truth value", print(kind, adts_)),
+        "Bool",
+        value                  ? "compare it"
+        : kind.is(Tag::kMaybe) ? "write present(x)"
+                               : "");
 }
 
 Kind KindChecker::logic(Expr e) {
@@ -196,7 +232,8 @@ Kind KindChecker::logic(Expr e) {
     under(facts, [&] {
       truth(operand);
       const Guards g = guards(operand);
-      for (const auto& [subject, kind] : conjunction ? g.when_true : g.when_false) facts[subject] = kind;
+      for (const auto& [subject, kind] : conjunction ? g.when_true : g.when_false)
+        facts[subject] = kind;
       return Kind::boolean();
     });
   }
@@ -210,7 +247,11 @@ Kind KindChecker::conditional(Expr e) {
   const Kind otherwise = under(g.when_false, [&] { return check(pool_.child(e, 2)); });
   const auto kind = common(then, otherwise);
   if (kind) return *kind;
-  return fault(e, fmt::format("the arms of a conditional are {} and {}", print(then, adts_), print(otherwise, adts_)), "arms of a common kind");
+  return fault(
+      e,
+      fmt::format(
+          "the arms of a conditional are {} and {}", print(then, adts_), print(otherwise, adts_)),
+      "arms of a common kind");
 }
 
 Kind KindChecker::tuple(Expr e) {
@@ -225,10 +266,14 @@ Kind KindChecker::subscript(Expr e) {
   const Kind sequence = check(pool_.child(e, 0));
   expect(pool_.child(e, 1), Kind::integer(), "an index");
   if (sequence.is(Tag::kUnknown)) return sequence;
-  if (!sequence.is(Tag::kSeq)) return fault(e, fmt::format("a subscript of {}", print(sequence, adts_)), "a sequence");
+  if (!sequence.is(Tag::kSeq))
+    return fault(e, fmt::format("a subscript of {}", print(sequence, adts_)), "a sequence");
   const Node& index = pool_.at(pool_.child(e, 1));
-  if (index.op == Op::kInt && sequence.length && index.value >= static_cast<std::int64_t>(*sequence.length)) {
-    return fault(e, fmt::format("index {} of {} items", index.value, *sequence.length), "an index within the sequence");
+  if (index.op == Op::kInt && sequence.length &&
+      index.value >= static_cast<std::int64_t>(*sequence.length)) {
+    return fault(e,
+                 fmt::format("index {} of {} items", index.value, *sequence.length),
+                 "an index within the sequence");
   }
   return sequence.items.front();
 }
@@ -236,10 +281,12 @@ Kind KindChecker::subscript(Expr e) {
 Kind KindChecker::slice(Expr e) {
   const Kind sequence = check(pool_.child(e, 0));
   for (std::size_t i = 1; i < 4; ++i) {
-    if (pool_.at(pool_.child(e, i)).op != Op::kAbsent) expect(pool_.child(e, i), Kind::integer(), "a slice bound");
+    if (pool_.at(pool_.child(e, i)).op != Op::kAbsent)
+      expect(pool_.child(e, i), Kind::integer(), "a slice bound");
   }
   if (sequence.is(Tag::kUnknown)) return sequence;
-  if (!sequence.is(Tag::kSeq)) return fault(e, fmt::format("a slice of {}", print(sequence, adts_)), "a sequence");
+  if (!sequence.is(Tag::kSeq))
+    return fault(e, fmt::format("a slice of {}", print(sequence, adts_)), "a sequence");
   return Kind::sequence(sequence.items.front());
 }
 
@@ -249,7 +296,9 @@ Kind KindChecker::each(Expr e) {
   if (source.is(Tag::kSeq)) {
     item = source.items.front();
   } else if (!source.is(Tag::kUnknown)) {
-    fault(pool_.child(e, 1), fmt::format("a comprehension over {}", print(source, adts_)), "a sequence");
+    fault(pool_.child(e, 1),
+          fmt::format("a comprehension over {}", print(source, adts_)),
+          "a sequence");
   }
   const auto depth = static_cast<std::size_t>(pool_.at(e).value);
   if (bound_.size() <= depth) bound_.resize(depth + 1);
@@ -285,7 +334,9 @@ Kind KindChecker::family(Expr e) {
 Kind KindChecker::expect(Expr e, const Kind& expected, std::string_view what) {
   const Kind kind = check(e);
   if (fits(kind, expected)) return kind;
-  return fault(e, fmt::format("{} is {}", what, print(kind, adts_)), print(expected, adts_),
+  return fault(e,
+               fmt::format("{} is {}", what, print(kind, adts_)),
+               print(expected, adts_),
                kind.is(Tag::kMaybe) ? "guard it with present(...)" : "");
 }
 
@@ -297,21 +348,36 @@ Kind formal_kind(FormalKind kind) {
     return unite(members);
   };
   switch (kind) {
-    case FormalKind::kShape: return Kind::sequence(Kind::integer());
-    case FormalKind::kInt: return Kind::integer();
-    case FormalKind::kBool: return Kind::boolean();
-    case FormalKind::kAxes: return axes(Kind::integer());
-    case FormalKind::kPerAxis: return axes(Kind::maybe(Kind::integer()));
-    case FormalKind::kMaybeInt: return Kind::maybe(Kind::integer());
-    case FormalKind::kDType: return Kind::any_dtype();
-    case FormalKind::kMaybeDType: return Kind::maybe(Kind::any_dtype());
-    case FormalKind::kValue: return Kind::value();
-    case FormalKind::kSeq: return Kind::sequence(Kind::value());
-    case FormalKind::kSeqInt: return Kind::sequence(Kind::integer());
-    case FormalKind::kSeqBool: return Kind::sequence(Kind::boolean());
-    case FormalKind::kReduceMode: return Kind::string({"full", "noop", "reject"});
-    case FormalKind::kAdt: return Kind::algebraic(-1);
-    case FormalKind::kSeqShape: return Kind::sequence(Kind::sequence(Kind::integer()));
+    case FormalKind::kShape:
+      return Kind::sequence(Kind::integer());
+    case FormalKind::kInt:
+      return Kind::integer();
+    case FormalKind::kBool:
+      return Kind::boolean();
+    case FormalKind::kAxes:
+      return axes(Kind::integer());
+    case FormalKind::kPerAxis:
+      return axes(Kind::maybe(Kind::integer()));
+    case FormalKind::kMaybeInt:
+      return Kind::maybe(Kind::integer());
+    case FormalKind::kDType:
+      return Kind::any_dtype();
+    case FormalKind::kMaybeDType:
+      return Kind::maybe(Kind::any_dtype());
+    case FormalKind::kValue:
+      return Kind::value();
+    case FormalKind::kSeq:
+      return Kind::sequence(Kind::value());
+    case FormalKind::kSeqInt:
+      return Kind::sequence(Kind::integer());
+    case FormalKind::kSeqBool:
+      return Kind::sequence(Kind::boolean());
+    case FormalKind::kReduceMode:
+      return Kind::string({"full", "noop", "reject"});
+    case FormalKind::kAdt:
+      return Kind::algebraic(-1);
+    case FormalKind::kSeqShape:
+      return Kind::sequence(Kind::sequence(Kind::integer()));
   }
   return Kind::unknown();
 }
@@ -340,9 +406,12 @@ Kind KindChecker::primitive(Expr e) {
     }
     const std::string what = fmt::format("argument '{}' of {}", formal.name, row.name);
     Kind kind = check(argument);
-    const bool values = formal.kind == FormalKind::kSeqInt && kind.is(Tag::kSeq) && kind.items.front().is(Tag::kValue);
+    const bool values = formal.kind == FormalKind::kSeqInt && kind.is(Tag::kSeq) &&
+                        kind.items.front().is(Tag::kValue);
     if (!values && !fits(kind, formal_kind(formal.kind))) {
-      kind = fault(argument, fmt::format("{} is {}", what, print(kind, adts_)), print(formal_kind(formal.kind), adts_),
+      kind = fault(argument,
+                   fmt::format("{} is {}", what, print(kind, adts_)),
+                   print(formal_kind(formal.kind), adts_),
                    kind.is(Tag::kMaybe) ? "guard it with present(...)" : "");
     }
     kinds.push_back(std::move(kind));
@@ -353,16 +422,24 @@ Kind KindChecker::primitive(Expr e) {
 Kind KindChecker::primitive_result(Expr e, const std::vector<Kind>& arguments) {
   const auto& row = signature::primitives()[static_cast<std::size_t>(pool_.at(e).value)];
   switch (row.result) {
-    case ResultKind::kInt: return Kind::integer();
-    case ResultKind::kDim: return Kind::dimension();
+    case ResultKind::kInt:
+      return Kind::integer();
+    case ResultKind::kDim:
+      return Kind::dimension();
     case ResultKind::kDimOfDims:
-      return std::all_of(arguments.begin(), arguments.end(), [](const Kind& k) { return k.is(Tag::kInt) && k.dim; })
+      return std::all_of(arguments.begin(),
+                         arguments.end(),
+                         [](const Kind& k) { return k.is(Tag::kInt) && k.dim; })
                  ? Kind::dimension()
                  : Kind::integer();
-    case ResultKind::kBool: return Kind::boolean();
-    case ResultKind::kShape: return Kind::shape();
-    case ResultKind::kSeqInt: return Kind::sequence(Kind::integer());
-    case ResultKind::kDType: return Kind::any_dtype();
+    case ResultKind::kBool:
+      return Kind::boolean();
+    case ResultKind::kShape:
+      return Kind::shape();
+    case ResultKind::kSeqInt:
+      return Kind::sequence(Kind::integer());
+    case ResultKind::kDType:
+      return Kind::any_dtype();
     case ResultKind::kFirstDType: {
       if (!arguments.front().is(Tag::kDType) || arguments.front().open) return Kind::any_dtype();
       DTypeSet set;
@@ -378,13 +455,15 @@ Kind KindChecker::primitive_result(Expr e, const std::vector<Kind>& arguments) {
       if (first.is(Tag::kUnknown) || arguments[1].is(Tag::kUnknown)) return Kind::unknown();
       return join(first, arguments[1]);
     }
-    case ResultKind::kCategory: return Kind::string({"bool", "int", "float", "complex"});
+    case ResultKind::kCategory:
+      return Kind::string({"bool", "int", "float", "complex"});
     case ResultKind::kItems: {
       if (!arguments.front().is(Tag::kSeq)) return Kind::unknown();
       const Kind& item = arguments.front().items.front();
       if (item.is(Tag::kValue)) return item;
       // An empty `max` has its default's kind; an empty product and sum are no negative number.
-      const bool fallback = arguments.size() > 1 && !arguments[1].is(Tag::kNone) && !(arguments[1].is(Tag::kInt) && arguments[1].dim);
+      const bool fallback = arguments.size() > 1 && !arguments[1].is(Tag::kNone) &&
+                            !(arguments[1].is(Tag::kInt) && arguments[1].dim);
       const bool dim = item.is(Tag::kInt) && item.dim && !fallback;
       return dim ? Kind::dimension() : Kind::integer();
     }
@@ -396,56 +475,88 @@ Kind KindChecker::check(Expr e) {
   const Node& n = pool_.at(e);
   switch (n.op) {
     case Op::kAbsent:
-    case Op::kNone: return Kind::none();
-    case Op::kBool: return Kind::boolean();
-    case Op::kInt: return n.value >= 0 ? Kind::dimension() : Kind::integer();
-    case Op::kFloat: return Kind::value();
-    case Op::kString: return Kind::string({pool_.text(e)});
-    case Op::kTuple: return tuple(e);
-    case Op::kSymbol: return symbol(e);
-    case Op::kFormal: return formal(e);
+    case Op::kNone:
+      return Kind::none();
+    case Op::kBool:
+      return Kind::boolean();
+    case Op::kInt:
+      return n.value >= 0 ? Kind::dimension() : Kind::integer();
+    case Op::kFloat:
+      return Kind::value();
+    case Op::kString:
+      return Kind::string({pool_.text(e)});
+    case Op::kTuple:
+      return tuple(e);
+    case Op::kSymbol:
+      return symbol(e);
+    case Op::kFormal:
+      return formal(e);
     case Op::kBound: {
       const auto depth = static_cast<std::size_t>(n.value);
       return depth < bound_.size() ? bound_[depth] : Kind::unknown();
     }
-    case Op::kPayload: return payload(e);
+    case Op::kPayload:
+      return payload(e);
     case Op::kKind:
-    case Op::kField: return adt_access(e);
-    case Op::kPresent: return Kind::boolean();
-    case Op::kBytes: return Kind::dimension();
-    case Op::kPrimitive: return primitive(e);
+    case Op::kField:
+      return adt_access(e);
+    case Op::kPresent:
+      return Kind::boolean();
+    case Op::kBytes:
+      return Kind::dimension();
+    case Op::kPrimitive:
+      return primitive(e);
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
     case Op::kFloorDiv:
     case Op::kMod:
-    case Op::kNeg: return arithmetic(e);
-    case Op::kCompare: return compare(e);
+    case Op::kNeg:
+      return arithmetic(e);
+    case Op::kCompare:
+      return compare(e);
     case Op::kAnd:
-    case Op::kOr: return logic(e);
-    case Op::kNot: truth(pool_.child(e, 0)); return Kind::boolean();
-    case Op::kCond: return conditional(e);
-    case Op::kSubscript: return subscript(e);
-    case Op::kSlice: return slice(e);
-    case Op::kEach: return each(e);
-    case Op::kList: return list(e);
-    case Op::kFamily: return family(e);
-    default: return Kind::unknown();
+    case Op::kOr:
+      return logic(e);
+    case Op::kNot:
+      truth(pool_.child(e, 0));
+      return Kind::boolean();
+    case Op::kCond:
+      return conditional(e);
+    case Op::kSubscript:
+      return subscript(e);
+    case Op::kSlice:
+      return slice(e);
+    case Op::kEach:
+      return each(e);
+    case Op::kList:
+      return list(e);
+    case Op::kFamily:
+      return family(e);
+    default:
+      return Kind::unknown();
   }
 }
 
-// ---- Guards -------------------------------------------------------------------------------------------
+// ---- Guards
+// -------------------------------------------------------------------------------------------
 
 std::optional<std::vector<Kind>> KindChecker::literals_of(Expr e, bool of_tuple) const {
   const Node& n = pool_.at(e);
   const auto literal = [&](Expr x) -> std::optional<Kind> {
     switch (pool_.at(x).op) {
-      case Op::kString: return Kind::string({pool_.text(x)});
-      case Op::kInt: return Kind::integer();
-      case Op::kBool: return Kind::boolean();
-      case Op::kFloat: return Kind::value();
-      case Op::kTuple: return Kind::sequence(Kind::unknown(), pool_.at(x).count);
-      default: return std::nullopt;
+      case Op::kString:
+        return Kind::string({pool_.text(x)});
+      case Op::kInt:
+        return Kind::integer();
+      case Op::kBool:
+        return Kind::boolean();
+      case Op::kFloat:
+        return Kind::value();
+      case Op::kTuple:
+        return Kind::sequence(Kind::unknown(), pool_.at(x).count);
+      default:
+        return std::nullopt;
     }
   };
   std::vector<Kind> kinds;
@@ -519,8 +630,10 @@ KindChecker::Guards KindChecker::guards(Expr e) {
       (n.op == Op::kAnd ? g.when_true : g.when_false) = std::move(collected);
       return g;
     }
-    case Op::kCompare: return compare_guards(e);
-    default: return g;
+    case Op::kCompare:
+      return compare_guards(e);
+    default:
+      return g;
   }
 }
 

@@ -18,13 +18,15 @@ int main(int argc, char** argv) {
   manifest::LoadedSet loaded = manifest::load_shipped();
   std::vector<tenon::signature::PlanData> plans;
   for (const manifest::Entry& entry : loaded.set.entries) {
-    if (auto data = manifest::compile_data(entry, loaded.set.adts, loaded.diagnostics)) plans.push_back(std::move(*data));
+    if (auto data = manifest::compile_data(entry, loaded.set.adts, loaded.diagnostics))
+      plans.push_back(std::move(*data));
   }
   loaded.diagnostics.finish();
   if (!loaded.diagnostics.empty()) std::fputs(loaded.diagnostics.to_text().c_str(), stderr);
   if (plans.size() != loaded.set.entries.size()) return 1;
   const std::filesystem::path path(argv[1]);
-  const std::vector<manifest::GeneratedFile> files{{path.filename().string(), manifest::compiled_source(plans)}};
+  const std::vector<manifest::GeneratedFile> files{
+      {path.filename().string(), manifest::compiled_source(plans)}};
   const auto written = manifest::write_generated(path.parent_path(), files);
   if (!written) {
     std::fprintf(stderr, "%s\n", written.error().to_string().c_str());

@@ -17,7 +17,8 @@ Kind Kind::dimension() {
 Kind Kind::string(std::vector<std::string> literals) {
   Kind k = of(Tag::kStr);
   for (std::string& s : literals) {
-    if (std::find(k.names.begin(), k.names.end(), s) == k.names.end()) k.names.push_back(std::move(s));
+    if (std::find(k.names.begin(), k.names.end(), s) == k.names.end())
+      k.names.push_back(std::move(s));
   }
   return k;
 }
@@ -56,40 +57,52 @@ Kind Kind::algebraic(std::int32_t type) {
 }
 
 bool operator==(const Kind& a, const Kind& b) {
-  return a.tag == b.tag && a.dim == b.dim && a.open == b.open && a.names == b.names && a.dtypes == b.dtypes &&
-         a.items == b.items && a.length == b.length && a.adt == b.adt;
+  return a.tag == b.tag && a.dim == b.dim && a.open == b.open && a.names == b.names &&
+         a.dtypes == b.dtypes && a.items == b.items && a.length == b.length && a.adt == b.adt;
 }
 
 std::string print(const Kind& kind, std::span<const signature::AdtType> adts) {
   const auto items = [&](std::string_view separator) {
     std::string text;
-    for (const Kind& k : kind.items) text += (text.empty() ? "" : std::string(separator)) + print(k, adts);
+    for (const Kind& k : kind.items)
+      text += (text.empty() ? "" : std::string(separator)) + print(k, adts);
     return text;
   };
   switch (kind.tag) {
-    case Tag::kUnknown: return "unknown";
-    case Tag::kInt: return kind.dim ? "Dim" : "Int";
-    case Tag::kBool: return "Bool";
-    case Tag::kNone: return "None";
-    case Tag::kValue: return "Value";
+    case Tag::kUnknown:
+      return "unknown";
+    case Tag::kInt:
+      return kind.dim ? "Dim" : "Int";
+    case Tag::kBool:
+      return "Bool";
+    case Tag::kNone:
+      return "None";
+    case Tag::kValue:
+      return "Value";
     case Tag::kAdt:
-      return kind.adt >= 0 && static_cast<std::size_t>(kind.adt) < adts.size() ? adts[static_cast<std::size_t>(kind.adt)].name
-                                                                               : "an algebraic type";
-    case Tag::kMaybe: return fmt::format("Maybe[{}]", items(" | "));
-    case Tag::kUnion: return items(" | ");
+      return kind.adt >= 0 && static_cast<std::size_t>(kind.adt) < adts.size()
+                 ? adts[static_cast<std::size_t>(kind.adt)].name
+                 : "an algebraic type";
+    case Tag::kMaybe:
+      return fmt::format("Maybe[{}]", items(" | "));
+    case Tag::kUnion:
+      return items(" | ");
     case Tag::kSeq:
-      return kind.length ? fmt::format("Seq[{}] of {}", items(", "), *kind.length) : fmt::format("Seq[{}]", items(", "));
+      return kind.length ? fmt::format("Seq[{}] of {}", items(", "), *kind.length)
+                         : fmt::format("Seq[{}]", items(", "));
     case Tag::kStr: {
       if (kind.open) return "str";
       std::string text;
-      for (const std::string& n : kind.names) text += fmt::format("{}'{}'", text.empty() ? "" : " | ", n);
+      for (const std::string& n : kind.names)
+        text += fmt::format("{}'{}'", text.empty() ? "" : " | ", n);
       return text;
     }
     case Tag::kDType: {
       if (kind.open) return "DType";
       std::string text;
       for (const DType d : all_dtypes()) {
-        if (kind.dtypes.contains(d)) text += fmt::format("{}{}", text.empty() ? "" : " | ", name_of(d));
+        if (kind.dtypes.contains(d))
+          text += fmt::format("{}{}", text.empty() ? "" : " | ", name_of(d));
       }
       return fmt::format("DType[{}]", text);
     }
@@ -141,7 +154,8 @@ Kind unite(std::span<const Kind> kinds) {
   for (const Kind& k : kinds) flatten(k, flat, none);
   std::vector<Kind> members;
   for (const Kind& k : flat) {
-    const auto same_tag = std::find_if(members.begin(), members.end(), [&](const Kind& m) { return m.tag == k.tag; });
+    const auto same_tag =
+        std::find_if(members.begin(), members.end(), [&](const Kind& m) { return m.tag == k.tag; });
     if (k.is(Tag::kStr) && same_tag != members.end()) {
       *same_tag = merge_strings(*same_tag, k);
     } else if (k.is(Tag::kDType) && same_tag != members.end()) {
@@ -165,26 +179,35 @@ Kind unite(std::span<const Kind> kinds) {
 bool fits(const Kind& kind, const Kind& expected) {
   if (kind.is(Tag::kUnknown) || expected.is(Tag::kUnknown)) return true;
   if (kind.is(Tag::kUnion)) {
-    return std::all_of(kind.items.begin(), kind.items.end(), [&](const Kind& k) { return fits(k, expected); });
+    return std::all_of(
+        kind.items.begin(), kind.items.end(), [&](const Kind& k) { return fits(k, expected); });
   }
-  if (kind.is(Tag::kMaybe)) return fits(Kind::none(), expected) && fits(kind.items.front(), expected);
+  if (kind.is(Tag::kMaybe))
+    return fits(Kind::none(), expected) && fits(kind.items.front(), expected);
   if (expected.is(Tag::kUnion)) {
-    return std::any_of(expected.items.begin(), expected.items.end(), [&](const Kind& e) { return fits(kind, e); });
+    return std::any_of(
+        expected.items.begin(), expected.items.end(), [&](const Kind& e) { return fits(kind, e); });
   }
   if (expected.is(Tag::kMaybe)) return kind.is(Tag::kNone) || fits(kind, expected.items.front());
   if (expected.is(Tag::kValue)) return true;
   if (kind.tag != expected.tag) return false;
   switch (kind.tag) {
     case Tag::kStr:
-      return expected.open || (!kind.open && std::all_of(kind.names.begin(), kind.names.end(), [&](const std::string& n) {
-               return std::find(expected.names.begin(), expected.names.end(), n) != expected.names.end();
-             }));
-    case Tag::kDType: return expected.open || (kind.dtypes.bits() & ~expected.dtypes.bits()) == 0;
+      return expected.open ||
+             (!kind.open &&
+              std::all_of(kind.names.begin(), kind.names.end(), [&](const std::string& n) {
+                return std::find(expected.names.begin(), expected.names.end(), n) !=
+                       expected.names.end();
+              }));
+    case Tag::kDType:
+      return expected.open || (kind.dtypes.bits() & ~expected.dtypes.bits()) == 0;
     case Tag::kSeq:
       if (kind.length && expected.length && *kind.length != *expected.length) return false;
       return kind.length == std::size_t{0} || fits(kind.items.front(), expected.items.front());
-    case Tag::kAdt: return expected.adt < 0 || kind.adt == expected.adt;
-    default: return true;
+    case Tag::kAdt:
+      return expected.adt < 0 || kind.adt == expected.adt;
+    default:
+      return true;
   }
 }
 
@@ -221,11 +244,13 @@ std::optional<Kind> common(const Kind& a, const Kind& b) {
 }
 
 bool ordered(const Kind& a, const Kind& b) {
-  if (a.is(Tag::kUnknown) || b.is(Tag::kUnknown) || a.is(Tag::kValue) || b.is(Tag::kValue)) return true;
+  if (a.is(Tag::kUnknown) || b.is(Tag::kUnknown) || a.is(Tag::kValue) || b.is(Tag::kValue))
+    return true;
   for (const Kind& x : members_of(a)) {
     for (const Kind& y : members_of(b)) {
-      const bool good = (x.is(Tag::kInt) && y.is(Tag::kInt)) || (x.is(Tag::kSeq) && y.is(Tag::kSeq)) ||
-                        x.is(Tag::kValue) || y.is(Tag::kValue);
+      const bool good = (x.is(Tag::kInt) && y.is(Tag::kInt)) ||
+                        (x.is(Tag::kSeq) && y.is(Tag::kSeq)) || x.is(Tag::kValue) ||
+                        y.is(Tag::kValue);
       if (!good) return false;
     }
   }
@@ -243,7 +268,8 @@ DTypeSet dtypes_named(const Kind& kind) {
 }
 
 bool meet(const Kind& x, const Kind& y) {
-  if (x.is(Tag::kUnknown) || y.is(Tag::kUnknown) || x.is(Tag::kValue) || y.is(Tag::kValue)) return true;
+  if (x.is(Tag::kUnknown) || y.is(Tag::kUnknown) || x.is(Tag::kValue) || y.is(Tag::kValue))
+    return true;
   const auto named = [](const Kind& k) { return k.is(Tag::kStr) || k.is(Tag::kDType); };
   if (named(x) && named(y)) {
     if ((x.is(Tag::kStr) && x.open) || (y.is(Tag::kStr) && y.open)) return true;
@@ -282,7 +308,9 @@ Kind restrict(const Kind& kind, std::span<const Kind> literals) {
         if (!literal.is(Tag::kStr)) continue;
         for (const std::string& n : literal.names) {
           const auto d = dtype_from_name(n);
-          if (member.is(Tag::kStr) && (member.open || std::find(member.names.begin(), member.names.end(), n) != member.names.end())) {
+          if (member.is(Tag::kStr) &&
+              (member.open ||
+               std::find(member.names.begin(), member.names.end(), n) != member.names.end())) {
             names.push_back(n);
           }
           if (member.is(Tag::kDType) && d && member.dtypes.contains(*d)) dtypes.insert(*d);
@@ -290,7 +318,9 @@ Kind restrict(const Kind& kind, std::span<const Kind> literals) {
       }
       if (!names.empty()) kept.push_back(Kind::string(std::move(names)));
       if (!dtypes.empty()) kept.push_back(Kind::dtype(dtypes));
-    } else if (std::any_of(literals.begin(), literals.end(), [&](const Kind& l) { return l.tag == member.tag; })) {
+    } else if (std::any_of(literals.begin(), literals.end(), [&](const Kind& l) {
+                 return l.tag == member.tag;
+               })) {
       kept.push_back(member);
     }
   }
@@ -329,19 +359,36 @@ Kind kind_of(const signature::ParamType& type) {
   std::vector<Kind> kinds;
   for (const signature::TypeMember& m : type.members) {
     switch (m.tag) {
-      case TypeTag::kInt: kinds.push_back(Kind::integer()); break;
-      case TypeTag::kBool: kinds.push_back(Kind::boolean()); break;
-      case TypeTag::kEnum: kinds.push_back(Kind::string(m.names)); break;
-      case TypeTag::kStr: kinds.push_back(Kind::open_string()); break;
-      case TypeTag::kDType: kinds.push_back(m.dtypes == Kind::any_dtype().dtypes ? Kind::any_dtype() : Kind::dtype(m.dtypes)); break;
-      case TypeTag::kAdt: kinds.push_back(Kind::algebraic(static_cast<std::int32_t>(m.adt))); break;
+      case TypeTag::kInt:
+        kinds.push_back(Kind::integer());
+        break;
+      case TypeTag::kBool:
+        kinds.push_back(Kind::boolean());
+        break;
+      case TypeTag::kEnum:
+        kinds.push_back(Kind::string(m.names));
+        break;
+      case TypeTag::kStr:
+        kinds.push_back(Kind::open_string());
+        break;
+      case TypeTag::kDType:
+        kinds.push_back(m.dtypes == Kind::any_dtype().dtypes ? Kind::any_dtype()
+                                                             : Kind::dtype(m.dtypes));
+        break;
+      case TypeTag::kAdt:
+        kinds.push_back(Kind::algebraic(static_cast<std::int32_t>(m.adt)));
+        break;
       case TypeTag::kSeq: {
-        const bool none = std::find(m.optional_items.begin(), m.optional_items.end(), true) != m.optional_items.end();
+        const bool none = std::find(m.optional_items.begin(), m.optional_items.end(), true) !=
+                          m.optional_items.end();
         Kind item = none ? Kind::maybe(Kind::integer()) : Kind::integer();
-        kinds.push_back(Kind::sequence(std::move(item), m.variable ? std::nullopt : std::optional(m.optional_items.size())));
+        kinds.push_back(Kind::sequence(
+            std::move(item), m.variable ? std::nullopt : std::optional(m.optional_items.size())));
         break;
       }
-      default: kinds.push_back(Kind::value()); break;
+      default:
+        kinds.push_back(Kind::value());
+        break;
     }
   }
   if (type.maybe) kinds.push_back(Kind::none());

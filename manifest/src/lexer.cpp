@@ -11,12 +11,12 @@
 namespace tenon::manifest {
 namespace {
 
-constexpr std::array<std::string_view, 13> kKeywords{"and", "or",  "not",  "in",    "if",     "else", "for",
-                                                     "is",  "None", "True", "False", "lambda", "inf"};
+constexpr std::array<std::string_view, 13> kKeywords{
+    "and", "or", "not", "in", "if", "else", "for", "is", "None", "True", "False", "lambda", "inf"};
 // Longest first.
-constexpr std::array<std::string_view, 31> kSymbols{"**=", "//=", "...", "//", "**", "==", "!=", "<=", ">=", "->", ":=",
-                                                    "+",   "-",   "*",   "/",  "%",  "<",  ">",  "(",  ")",  "[",  "]",
-                                                    ",",   ":",   ".",   "=",  "{",  "}",  "@",  "&",  "|"};
+constexpr std::array<std::string_view, 31> kSymbols{
+    "**=", "//=", "...", "//", "**", "==", "!=", "<=", ">=", "->", ":=", "+", "-", "*", "/", "%",
+    "<",   ">",   "(",   ")",  "[",  "]",  ",",  ":",  ".",  "=",  "{",  "}", "@", "&", "|"};
 
 class Lexer {
  public:
@@ -39,15 +39,20 @@ class Lexer {
 
  private:
   bool refuse(std::size_t column, std::string text, std::string expected, std::string hint = {}) {
-    error_ = {static_cast<std::uint32_t>(column), "expr.syntax", std::move(text), std::string(text_.substr(column, 12)),
-              std::move(expected), std::move(hint)};
+    error_ = {static_cast<std::uint32_t>(column),
+              "expr.syntax",
+              std::move(text),
+              std::string(text_.substr(column, 12)),
+              std::move(expected),
+              std::move(hint)};
     return false;
   }
 
   bool next(Token& token) {
     const char c = text_[at_];
     const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    const bool dot_digit = c == '.' && at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
+    const bool dot_digit = c == '.' && at_ + 1 < text_.size() &&
+                           std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
     if (digit || dot_digit) return number(token);
     if (c == '\'' || c == '"') return string(token, at_);
     if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_') return name(token);
@@ -59,12 +64,16 @@ class Lexer {
         return true;
       }
     }
-    return refuse(at_, fmt::format("unexpected character '{}'", c), "a name, a number, a string or an operator");
+    return refuse(at_,
+                  fmt::format("unexpected character '{}'", c),
+                  "a name, a number, a string or an operator");
   }
 
   bool name(Token& token) {
     const std::size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
     token.text = text_.substr(start, at_ - start);
     if (at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"')) {
       return refuse(start, fmt::format("string prefix '{}'", token.text), "a plain quoted string");
@@ -81,7 +90,8 @@ class Lexer {
     std::string out;
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      const bool more = at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
+      const bool more =
+          at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
       if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
         out += c;
       } else if (c != '_' || out.empty() || !more) {
@@ -94,7 +104,8 @@ class Lexer {
 
   bool number(Token& token) {
     const std::size_t start = at_;
-    if (text_[at_] == '0' && at_ + 1 < text_.size() && (text_[at_ + 1] == 'x' || text_[at_ + 1] == 'b' || text_[at_ + 1] == 'o')) {
+    if (text_[at_] == '0' && at_ + 1 < text_.size() &&
+        (text_[at_ + 1] == 'x' || text_[at_ + 1] == 'b' || text_[at_ + 1] == 'o')) {
       return based(token);
     }
     std::string plain = digits();
@@ -111,14 +122,18 @@ class Lexer {
       plain += 'e';
       if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) plain += text_[at_++];
       const std::string exponent = digits();
-      if (exponent.empty()) return refuse(start, "an exponent without digits", "a number such as 1.0e-6");
+      if (exponent.empty())
+        return refuse(start, "an exponent without digits", "a number such as 1.0e-6");
       plain += exponent;
     }
-    if (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
-      return refuse(start, "a number that runs into a name", "a blank or an operator after the number");
+    if (at_ < text_.size() &&
+        (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+      return refuse(
+          start, "a number that runs into a name", "a blank or an operator after the number");
     }
     token.text = text_.substr(start, at_ - start);
-    if (!real && plain.size() > 1 && plain.front() == '0' && plain.find_first_not_of('0') != std::string::npos) {
+    if (!real && plain.size() > 1 && plain.front() == '0' &&
+        plain.find_first_not_of('0') != std::string::npos) {
       return refuse(start, "an integer with a leading zero", "a decimal integer");
     }
     return real ? real_value(token, plain, start) : int_value(token, plain, 10, start);
@@ -129,7 +144,8 @@ class Lexer {
     const int base = text_[at_ + 1] == 'x' ? 16 : text_[at_ + 1] == 'b' ? 2 : 8;
     at_ += 2;
     std::string plain;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
       if (text_[at_] != '_') plain += text_[at_];
       ++at_;
     }
@@ -139,18 +155,22 @@ class Lexer {
 
   bool int_value(Token& token, const std::string& plain, int base, std::size_t start) {
     token.kind = TokenKind::kInt;
-    const auto [end, code] = std::from_chars(plain.data(), plain.data() + plain.size(), token.int_value, base);
+    const auto [end, code] =
+        std::from_chars(plain.data(), plain.data() + plain.size(), token.int_value, base);
     if (code == std::errc::result_out_of_range) {
       return refuse(start, "an integer beyond 64 bits", "at most 9223372036854775807");
     }
-    if (code != std::errc() || end != plain.data() + plain.size()) return refuse(start, "a malformed number", "digits");
+    if (code != std::errc() || end != plain.data() + plain.size())
+      return refuse(start, "a malformed number", "digits");
     return true;
   }
 
   bool real_value(Token& token, const std::string& plain, std::size_t start) {
     token.kind = TokenKind::kFloat;
-    const auto [end, code] = std::from_chars(plain.data(), plain.data() + plain.size(), token.float_value);
-    if (code != std::errc() || end != plain.data() + plain.size() || !std::isfinite(token.float_value)) {
+    const auto [end, code] =
+        std::from_chars(plain.data(), plain.data() + plain.size(), token.float_value);
+    if (code != std::errc() || end != plain.data() + plain.size() ||
+        !std::isfinite(token.float_value)) {
       return refuse(start, "a number that is no finite float", "a finite number, or inf");
     }
     return true;
@@ -163,11 +183,13 @@ class Lexer {
       if (c == '\\') {
         if (at_ == text_.size()) break;
         c = text_[at_++];
-        if (c != '\\' && c != '\'' && c != '"') return refuse(at_ - 2, "an escape in a string", "\\\\, \\' or \\\"");
+        if (c != '\\' && c != '\'' && c != '"')
+          return refuse(at_ - 2, "an escape in a string", "\\\\, \\' or \\\"");
       }
       token.string_value += c;
     }
-    if (at_ >= text_.size()) return refuse(start, "a string that does not end", fmt::format("a closing {}", quote));
+    if (at_ >= text_.size())
+      return refuse(start, "a string that does not end", fmt::format("a closing {}", quote));
     ++at_;
     token.kind = TokenKind::kString;
     token.text = text_.substr(start, at_ - start);

@@ -31,9 +31,12 @@ class Parser {
   Expr shape_only() { return finish(shape()); }
 
  private:
-  // ---- Tokens ---------------------------------------------------------------------------------------
+  // ---- Tokens
+  // ---------------------------------------------------------------------------------------
   [[nodiscard]] const Token& now() const { return tokens_[at_]; }
-  [[nodiscard]] const Token& after() const { return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_]; }
+  [[nodiscard]] const Token& after() const {
+    return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_];
+  }
   static bool is(const Token& t, std::string_view text) {
     return (t.kind == TokenKind::kSymbol || t.kind == TokenKind::kKeyword) && t.text == text;
   }
@@ -47,15 +50,22 @@ class Parser {
     return now().kind == TokenKind::kEnd ? std::string("the end") : std::string(now().text);
   }
 
-  Expr refuse(std::uint32_t column, std::string rule, std::string text, std::string expected, std::string hint = {}) {
+  Expr refuse(std::uint32_t column,
+              std::string rule,
+              std::string text,
+              std::string expected,
+              std::string hint = {}) {
     if (error_.rule.empty()) {
-      error_ = {column, std::move(rule), std::move(text), found(), std::move(expected), std::move(hint)};
+      error_ = {
+          column, std::move(rule), std::move(text), found(), std::move(expected), std::move(hint)};
     }
     return kNoExpr;
   }
   Expr unexpected(std::string expected) {
-    return refuse(now().column, "expr.syntax",
-                  now().kind == TokenKind::kEnd ? "the text ends too early" : fmt::format("unexpected '{}'", now().text),
+    return refuse(now().column,
+                  "expr.syntax",
+                  now().kind == TokenKind::kEnd ? "the text ends too early"
+                                                : fmt::format("unexpected '{}'", now().text),
                   std::move(expected));
   }
   bool expect(std::string_view text) {
@@ -66,32 +76,42 @@ class Parser {
   Expr finish(Expr e) {
     if (e == kNoExpr) return e;
     if (now().kind == TokenKind::kEnd) return e;
-    if (const Expr rejected = reject_here(); rejected == kNoExpr && !error_.rule.empty()) return kNoExpr;
+    if (const Expr rejected = reject_here(); rejected == kNoExpr && !error_.rule.empty())
+      return kNoExpr;
     return unexpected("an operator or the end");
   }
 
-  // ---- What Python has and the language has not ----------------------------------------------------
+  // ---- What Python has and the language has not
+  // ----------------------------------------------------
   Expr reject_here() {
     const std::uint32_t c = now().column;
     const auto no = [&](std::string text, std::string hint) {
-      return refuse(c, "expr.rejected", std::move(text), "an expression of the language", std::move(hint));
+      return refuse(
+          c, "expr.rejected", std::move(text), "an expression of the language", std::move(hint));
     };
-    if (sees("/")) return no("'/' is not in the language", "integers divide with '//' (floor) or ceil_div(a, b)");
+    if (sees("/"))
+      return no("'/' is not in the language",
+                "integers divide with '//' (floor) or ceil_div(a, b)");
     if (sees("**")) return no("'**' is not in the language", "multiply instead");
-    if (sees("is")) return no("'is' is not in the language", "write 'not present(t)' for 't is None'");
-    if (sees("lambda")) return no("a lambda is not in the language", "only the primitives can be called");
+    if (sees("is"))
+      return no("'is' is not in the language", "write 'not present(t)' for 't is None'");
+    if (sees("lambda"))
+      return no("a lambda is not in the language", "only the primitives can be called");
     if (sees("{")) {
       return no("a set or dict display is not in the language",
-                "for distinct axes write unique_axes(dim, n) instead of len({d % n for d in dim}) == len(dim)");
+                "for distinct axes write unique_axes(dim, n) instead of len({d % n for d in dim}) "
+                "== len(dim)");
     }
-    if (sees(":=") || sees("=")) return no("an assignment is not in the language", "name the value in signature.let");
+    if (sees(":=") || sees("="))
+      return no("an assignment is not in the language", "name the value in signature.let");
     if (sees("&") || sees("|") || sees("@")) {
       return no(fmt::format("'{}' is not in the language", now().text), "use 'and' and 'or'");
     }
     return kNoExpr;
   }
 
-  // ---- Depth ---------------------------------------------------------------------------------------
+  // ---- Depth
+  // ---------------------------------------------------------------------------------------
   struct Depth {
     explicit Depth(std::uint32_t& level) : level_(++level), counter_(level) {}
     ~Depth() { --counter_; }
@@ -102,12 +122,16 @@ class Parser {
   };
   bool too_deep(const Depth& depth) {
     if (depth.level_ <= kMaxExprDepth) return false;
-    refuse(now().column, "expr.depth", "the expression nests too deeply", fmt::format("at most {} levels", kMaxExprDepth),
+    refuse(now().column,
+           "expr.depth",
+           "the expression nests too deeply",
+           fmt::format("at most {} levels", kMaxExprDepth),
            "name parts of it in signature.let");
     return true;
   }
 
-  // ---- Grammar -------------------------------------------------------------------------------------
+  // ---- Grammar
+  // -------------------------------------------------------------------------------------
   Expr node(Op op, std::uint32_t column, std::vector<Expr> kids, std::int64_t value = 0) {
     for (const Expr kid : kids) {
       if (kid == kNoExpr) return kNoExpr;
@@ -149,9 +173,13 @@ class Parser {
   }
 
   std::optional<CompareOp> compare_op() {
-    static constexpr std::pair<std::string_view, CompareOp> kOps[] = {
-        {"==", CompareOp::kEq}, {"!=", CompareOp::kNe}, {"<", CompareOp::kLt}, {"<=", CompareOp::kLe},
-        {">", CompareOp::kGt},  {">=", CompareOp::kGe}, {"in", CompareOp::kIn}};
+    static constexpr std::pair<std::string_view, CompareOp> kOps[] = {{"==", CompareOp::kEq},
+                                                                      {"!=", CompareOp::kNe},
+                                                                      {"<", CompareOp::kLt},
+                                                                      {"<=", CompareOp::kLe},
+                                                                      {">", CompareOp::kGt},
+                                                                      {">=", CompareOp::kGe},
+                                                                      {"in", CompareOp::kIn}};
     for (const auto& [text, op] : kOps) {
       if (take(text)) return op;
     }
@@ -172,14 +200,17 @@ class Parser {
       const std::optional<CompareOp> op = compare_op();
       if (!op) break;
       if (kids.size() > signature::kMaxChain) {
-        return refuse(column, "expr.depth", "a comparison chain is too long", "at most 16 operators");
+        return refuse(
+            column, "expr.depth", "a comparison chain is too long", "at most 16 operators");
       }
       ops |= static_cast<std::uint64_t>(*op) << (4 * (kids.size() - 1));
       kids.push_back(sum());
       if (kids.back() == kNoExpr) return kNoExpr;
     }
     if (sees("is") || sees("=")) return reject_here();
-    return kids.size() == 1 ? first : node(Op::kCompare, column, std::move(kids), static_cast<std::int64_t>(ops));
+    return kids.size() == 1
+               ? first
+               : node(Op::kCompare, column, std::move(kids), static_cast<std::int64_t>(ops));
   }
 
   Expr sum() {
@@ -208,15 +239,21 @@ class Parser {
   Expr grow(Op op, std::uint32_t column, Expr left, Expr right) {
     if (left == kNoExpr || right == kNoExpr) return kNoExpr;
     std::uint32_t levels = 0;
-    for (Expr e = left; pool_.at(e).op >= Op::kAdd && pool_.at(e).op <= Op::kMod; e = pool_.child(e, 0)) ++levels;
+    for (Expr e = left; pool_.at(e).op >= Op::kAdd && pool_.at(e).op <= Op::kMod;
+         e = pool_.child(e, 0))
+      ++levels;
     if (levels > kMaxExprDepth) {
-      return refuse(column, "expr.depth", "the expression nests too deeply", fmt::format("at most {} levels", kMaxExprDepth));
+      return refuse(column,
+                    "expr.depth",
+                    "the expression nests too deeply",
+                    fmt::format("at most {} levels", kMaxExprDepth));
     }
     return node(op, column, {left, right});
   }
   Expr unary() {
     if (sees("+")) {
-      return refuse(now().column, "expr.rejected", "unary '+' is not in the language", "the number itself");
+      return refuse(
+          now().column, "expr.rejected", "unary '+' is not in the language", "the number itself");
     }
     if (!sees("-")) return postfix();
     const Depth depth(depth_);
@@ -231,7 +268,9 @@ class Parser {
     std::uint32_t levels = 0;
     while (e != kNoExpr && (sees("[") || sees(".") || sees("("))) {
       if (++levels > kMaxExprDepth) {
-        return refuse(now().column, "expr.depth", "the expression nests too deeply",
+        return refuse(now().column,
+                      "expr.depth",
+                      "the expression nests too deeply",
                       fmt::format("at most {} levels", kMaxExprDepth));
       }
       if (sees("(")) {
@@ -255,7 +294,9 @@ class Parser {
   Expr subscript(Expr sequence, std::uint32_t column) {
     const Depth depth(depth_);
     if (too_deep(depth)) return kNoExpr;
-    const auto bound = [&] { return sees(":") || sees("]") ? pool_.add(Op::kAbsent, now().column) : ternary(); };
+    const auto bound = [&] {
+      return sees(":") || sees("]") ? pool_.add(Op::kAbsent, now().column) : ternary();
+    };
     Expr start = bound();
     Expr result = kNoExpr;
     if (start != kNoExpr && take(":")) {
@@ -284,10 +325,14 @@ class Parser {
     const std::uint32_t column = pool_.at(callee).column;
     const std::string name = callee_of(callee);
     if (name.empty()) {
-      return refuse(now().column, "expr.rejected", "only a primitive can be called", "a name before '('");
+      return refuse(
+          now().column, "expr.rejected", "only a primitive can be called", "a name before '('");
     }
     if (name == "isinstance") {
-      return refuse(column, "expr.rejected", "'isinstance' is not in the language", "an expression of the language",
+      return refuse(column,
+                    "expr.rejected",
+                    "'isinstance' is not in the language",
+                    "an expression of the language",
                     "per_axis(value, i, n) takes both the number and the list");
     }
     ++at_;  // (
@@ -323,7 +368,9 @@ class Parser {
     // `f(x) for x in s`: the name is known only after the body, so look ahead for it.
     if (const std::optional<std::string_view> name = comprehension_name()) {
       if (!first) {
-        return refuse(now().column, "expr.rejected", "a comprehension that is not the first argument",
+        return refuse(now().column,
+                      "expr.rejected",
+                      "a comprehension that is not the first argument",
                       "a comprehension only as the first argument of all, sum, max and min");
       }
       bound_.push_back(*name);
@@ -365,8 +412,11 @@ class Parser {
     const Expr source = disjunction();
     if (source == kNoExpr) return kNoExpr;
     if (sees("if") || sees("for")) {
-      return refuse(now().column, "expr.rejected", fmt::format("'{}' in a comprehension", now().text),
-                    "f(x) for x in s, one name and no condition", "put the condition into the body");
+      return refuse(now().column,
+                    "expr.rejected",
+                    fmt::format("'{}' in a comprehension", now().text),
+                    "f(x) for x in s, one name and no condition",
+                    "put the condition into the body");
     }
     return node(Op::kEach, column, {body, source}, static_cast<std::int64_t>(bound_.size()));
   }
@@ -374,22 +424,33 @@ class Parser {
   Expr atom() {
     const Token& t = now();
     switch (t.kind) {
-      case TokenKind::kInt: ++at_; return node(Op::kInt, t.column, {}, t.int_value);
-      case TokenKind::kFloat: ++at_; return real(t.column, t.float_value);
+      case TokenKind::kInt:
+        ++at_;
+        return node(Op::kInt, t.column, {}, t.int_value);
+      case TokenKind::kFloat:
+        ++at_;
+        return real(t.column, t.float_value);
       case TokenKind::kString:
         ++at_;
         if (now().kind == TokenKind::kString) return unexpected("an operator between two strings");
         return node(Op::kString, t.column, {}, pool_.intern(t.string_value));
-      case TokenKind::kName: ++at_; return name(t);
-      case TokenKind::kKeyword: return keyword(t);
+      case TokenKind::kName:
+        ++at_;
+        return name(t);
+      case TokenKind::kKeyword:
+        return keyword(t);
       case TokenKind::kSymbol:
         if (t.text == "(") return parenthesis();
         if (t.text == "[") {
-          return refuse(t.column, "expr.rejected", "a list display is not in the language", "a tuple: (a, b)");
+          return refuse(t.column,
+                        "expr.rejected",
+                        "a list display is not in the language",
+                        "a tuple: (a, b)");
         }
         if (const Expr rejected = reject_here(); !error_.rule.empty()) return rejected;
         return unexpected("a value");
-      case TokenKind::kEnd: break;
+      case TokenKind::kEnd:
+        break;
     }
     return unexpected("a value");
   }
@@ -404,14 +465,16 @@ class Parser {
     // A name before `(` is a callee, never a bound variable.
     if (!sees("(") && !sees(".")) {
       for (std::size_t depth = bound_.size(); depth-- > 0;) {
-        if (bound_[depth] == t.text) return node(Op::kBound, t.column, {}, static_cast<std::int64_t>(depth));
+        if (bound_[depth] == t.text)
+          return node(Op::kBound, t.column, {}, static_cast<std::int64_t>(depth));
       }
     }
     return node(Op::kName, t.column, {}, pool_.intern(t.text));
   }
   Expr keyword(const Token& t) {
     if (t.text == "None") return ++at_, node(Op::kNone, t.column, {});
-    if (t.text == "True" || t.text == "False") return ++at_, node(Op::kBool, t.column, {}, t.text == "True" ? 1 : 0);
+    if (t.text == "True" || t.text == "False")
+      return ++at_, node(Op::kBool, t.column, {}, t.text == "True" ? 1 : 0);
     if (t.text == "inf") return ++at_, real(t.column, __builtin_inf());
     if (const Expr rejected = reject_here(); !error_.rule.empty()) return rejected;
     return unexpected("a value");
@@ -427,7 +490,9 @@ class Parser {
       items.push_back(ternary());
       if (items.back() == kNoExpr) return kNoExpr;
       if (sees("for")) {
-        return refuse(now().column, "expr.rejected", "a comprehension outside a call",
+        return refuse(now().column,
+                      "expr.rejected",
+                      "a comprehension outside a call",
                       "a comprehension only as the first argument of all, sum, max and min");
       }
       if (!take(",")) break;
@@ -438,7 +503,8 @@ class Parser {
     return node(Op::kTuple, column, std::move(items));
   }
 
-  // ---- Shapes ---------------------------------------------------------------------------------------
+  // ---- Shapes
+  // ---------------------------------------------------------------------------------------
   Expr shape() {
     const std::uint32_t column = now().column;
     if (now().kind == TokenKind::kName && is(after(), "[")) return family();
@@ -481,18 +547,28 @@ class Parser {
 
 }  // namespace
 
-signature::Expr parse(std::string_view text, Grammar grammar, signature::Pool& pool, ExprError& error) {
+signature::Expr parse(std::string_view text,
+                      Grammar grammar,
+                      signature::Pool& pool,
+                      ExprError& error) {
   error = {};
   std::vector<Token> tokens;
   if (!lex(text, tokens, error)) return kNoExpr;
   Parser parser(tokens, pool, error);
   Expr result = kNoExpr;
   switch (grammar) {
-    case Grammar::kExpression: result = parser.expression_only(); break;
-    case Grammar::kShape: result = parser.shape_only(); break;
-    case Grammar::kCall: result = parser.call_only(); break;
+    case Grammar::kExpression:
+      result = parser.expression_only();
+      break;
+    case Grammar::kShape:
+      result = parser.shape_only();
+      break;
+    case Grammar::kCall:
+      result = parser.call_only();
+      break;
   }
-  if (result == kNoExpr && error.rule.empty()) error = {0, "expr.syntax", "not an expression", std::string(text), "an expression", ""};
+  if (result == kNoExpr && error.rule.empty())
+    error = {0, "expr.syntax", "not an expression", std::string(text), "an expression", ""};
   return result;
 }
 

@@ -65,8 +65,15 @@ struct Fixture {
   TensorView out;
   CallArgs args;
 
-  Fixture(std::shared_ptr<const SignaturePlan> made, const std::vector<NamedValue>& params, std::vector<TensorView> tensors, const TensorView* result)
-      : plan(std::move(made)), construction(plan->construct(params, {}).value()), frame(plan->make_frame()), views(std::move(tensors)), inputs(plan->decl().inputs.size()) {
+  Fixture(std::shared_ptr<const SignaturePlan> made,
+          const std::vector<NamedValue>& params,
+          std::vector<TensorView> tensors,
+          const TensorView* result)
+      : plan(std::move(made)),
+        construction(plan->construct(params, {}).value()),
+        frame(plan->make_frame()),
+        views(std::move(tensors)),
+        inputs(plan->decl().inputs.size()) {
     for (const TensorView& v : views) pointers.push_back(&v);
     for (std::size_t i = 0; i < pointers.size(); ++i) {
       if (views[i].data != nullptr) inputs[i] = {&pointers[i], 1};
@@ -87,7 +94,8 @@ struct Fixture {
 };
 
 std::shared_ptr<const SignaturePlan> shipped(std::string_view name) {
-  static const LoadedSet loaded = load_folder(std::string(TENON_SOURCE_DIR) + "/manifest/ops").value();
+  static const LoadedSet loaded =
+      load_folder(std::string(TENON_SOURCE_DIR) + "/manifest/ops").value();
   DiagnosticList diagnostics;
   return compile(*loaded.set.find(name), loaded.set.adts, diagnostics);
 }
@@ -96,21 +104,32 @@ void* memory(std::uintptr_t n) { return reinterpret_cast<void*>(n << 40); }
 
 void rms_norm(benchmark::State& state) {
   const TensorView out(memory(9), DType::kFloat16, {2048, 4096});
-  Fixture f(shipped("RMSNormFwdOp"), {{"normalized_shape", {4096}}},
-            {TensorView(memory(1), DType::kFloat16, {2048, 4096}), TensorView(memory(2), DType::kFloat16, {4096})}, state.range(0) != 0 ? &out : nullptr);
+  Fixture f(shipped("RMSNormFwdOp"),
+            {{"normalized_shape", {4096}}},
+            {TensorView(memory(1), DType::kFloat16, {2048, 4096}),
+             TensorView(memory(2), DType::kFloat16, {4096})},
+            state.range(0) != 0 ? &out : nullptr);
   f.run(state);
 }
 BENCHMARK(rms_norm)->ArgName("out")->Arg(0)->Arg(1);
 
 void add(benchmark::State& state) {
   const TensorView out(memory(9), DType::kFloat32, {1});
-  Fixture f(shipped("AddFwdOp"), {}, {TensorView(memory(1), DType::kFloat32, {1}), TensorView(memory(2), DType::kFloat32, {1})}, state.range(0) != 0 ? &out : nullptr);
+  Fixture f(
+      shipped("AddFwdOp"),
+      {},
+      {TensorView(memory(1), DType::kFloat32, {1}), TensorView(memory(2), DType::kFloat32, {1})},
+      state.range(0) != 0 ? &out : nullptr);
   f.run(state);
 }
 BENCHMARK(add)->ArgName("out")->Arg(0)->Arg(1);
 
 void matmul(benchmark::State& state) {
-  Fixture f(shipped("MatMulFwdOp"), {}, {TensorView(memory(1), DType::kFloat32, {4, 33, 65}), TensorView(memory(2), DType::kFloat32, {65, 17})}, nullptr);
+  Fixture f(shipped("MatMulFwdOp"),
+            {},
+            {TensorView(memory(1), DType::kFloat32, {4, 33, 65}),
+             TensorView(memory(2), DType::kFloat32, {65, 17})},
+            nullptr);
   f.run(state);
 }
 BENCHMARK(matmul);
@@ -125,11 +144,14 @@ void attention(benchmark::State& state) {
     std::abort();
   }
   const TensorView out(memory(9), DType::kFloat16, {2, 128, 32, 128});
-  std::vector<TensorView> views{TensorView(memory(1), DType::kFloat16, {2, 128, 32, 128}), TensorView(memory(2), DType::kFloat16, {2, 4096, 8, 128}),
+  std::vector<TensorView> views{TensorView(memory(1), DType::kFloat16, {2, 128, 32, 128}),
+                                TensorView(memory(2), DType::kFloat16, {2, 4096, 8, 128}),
                                 TensorView(memory(3), DType::kFloat16, {2, 4096, 8, 128})};
   if (state.range(0) == 8) {
-    for (std::uintptr_t i = 4; i < 7; ++i) views.emplace_back(memory(i), DType::kFloat32, Dims{2, 8});
-    for (std::uintptr_t i = 7; i < 9; ++i) views.emplace_back(memory(i), DType::kFloat16, Dims{8192, 64});
+    for (std::uintptr_t i = 4; i < 7; ++i)
+      views.emplace_back(memory(i), DType::kFloat32, Dims{2, 8});
+    for (std::uintptr_t i = 7; i < 9; ++i)
+      views.emplace_back(memory(i), DType::kFloat16, Dims{8192, 64});
   }
   Fixture f(std::move(plan), {{"causal", true}}, std::move(views), &out);
   f.run(state);
@@ -137,8 +159,11 @@ void attention(benchmark::State& state) {
 BENCHMARK(attention)->ArgName("inputs")->Arg(3)->Arg(8);
 
 void call_fields(benchmark::State& state) {
-  Fixture f(shipped("RMSNormFwdOp"), {{"normalized_shape", {4096}}},
-            {TensorView(memory(1), DType::kFloat16, {2048, 4096}), TensorView(memory(2), DType::kFloat16, {4096})}, nullptr);
+  Fixture f(shipped("RMSNormFwdOp"),
+            {{"normalized_shape", {4096}}},
+            {TensorView(memory(1), DType::kFloat16, {2048, 4096}),
+             TensorView(memory(2), DType::kFloat16, {4096})},
+            nullptr);
   std::vector<tenon_value> fields(f.plan->decl().interfaces.front().fields.size());
   for (auto _ : state) {
     f.plan->check(*f.construction, f.args, *f.frame);

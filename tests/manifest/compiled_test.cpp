@@ -1,7 +1,8 @@
 // The manifest that the build compiled is the one that reading its YAML gives.
+#include "tenon/manifest/compiled.hpp"
+
 #include "plan_support.hpp"
 #include "tenon/core/signature/archive.hpp"
-#include "tenon/manifest/compiled.hpp"
 
 namespace tenon::manifest::test {
 namespace {

@@ -1,9 +1,9 @@
 // The expression language as text: precedence, bounds, and what is refused with which rewrite.
+#include "tenon/manifest/expr.hpp"
+
 #include <string>
 
 #include <doctest/doctest.h>
-
-#include "tenon/manifest/expr.hpp"
 
 namespace tenon::manifest {
 namespace {
@@ -16,7 +16,8 @@ std::string parsed(std::string_view text, Grammar grammar = Grammar::kExpression
   ExprError error;
   const signature::Expr e = parse(text, grammar, pool, error);
   if (e == signature::kNoExpr) {
-    return error.rule + "@" + std::to_string(error.column) + ": " + error.text + (error.hint.empty() ? "" : "; " + error.hint);
+    return error.rule + "@" + std::to_string(error.column) + ": " + error.text +
+           (error.hint.empty() ? "" : "; " + error.hint);
   }
   return signature::print(pool, e);
 }
@@ -51,13 +52,15 @@ TEST_CASE("literals, subscripts, slices, attributes and calls") {
   CHECK(parsed("conv.out(a, b, 1, 0, 1)") == "conv.out(a, b, 1, 0, 1)");
   CHECK(parsed("per_axis(s, 0, 2, fallback=k)") == "per_axis(s, 0, 2, fallback=k)");
   CHECK(parsed("all(x > 0 for x in (a, b))") == "all(i > 0 for i in (a, b))");
-  CHECK(parsed("sum(1 if n == 0 else 0 for n in S) == 2") == "sum(1 if i == 0 else 0 for i in S) == 2");
+  CHECK(parsed("sum(1 if n == 0 else 0 for n in S) == 2") ==
+        "sum(1 if i == 0 else 0 for i in S) == 2");
   CHECK(parsed("()") == "()");
   CHECK(parsed("min") == "min");
 }
 
 TEST_CASE("shapes have axes, splices and family applications") {
-  CHECK(parsed("[*B, 2 * N, *broadcast(A, B)]", Grammar::kShape) == "[*B, 2 * N, *broadcast(A, B)]");
+  CHECK(parsed("[*B, 2 * N, *broadcast(A, B)]", Grammar::kShape) ==
+        "[*B, 2 * N, *broadcast(A, B)]");
   CHECK(parsed("[]", Grammar::kShape) == "[]");
   CHECK(parsed("[*S[i]]", Grammar::kShape) == "[*S[i]]");
   CHECK(parsed("M", Grammar::kShape).starts_with("expr.syntax@0"));
@@ -65,11 +68,15 @@ TEST_CASE("shapes have axes, splices and family applications") {
 }
 
 TEST_CASE("what is not in the language is refused with its rewrite") {
-  CHECK(parsed("a / b") == "expr.rejected@2: '/' is not in the language; integers divide with '//' (floor) or ceil_div(a, b)");
+  CHECK(parsed("a / b") ==
+        "expr.rejected@2: '/' is not in the language; integers divide with '//' (floor) or "
+        "ceil_div(a, b)");
   CHECK(parsed("a ** 2") == "expr.rejected@2: '**' is not in the language; multiply instead");
-  CHECK(parsed("t is None") == "expr.rejected@2: 'is' is not in the language; write 'not present(t)' for 't is None'");
+  CHECK(parsed("t is None") ==
+        "expr.rejected@2: 'is' is not in the language; write 'not present(t)' for 't is None'");
   CHECK(parsed("isinstance(p, int)").find("per_axis(value, i, n)") != std::string::npos);
-  CHECK(parsed("len({d % n for d in dim}) == len(dim)").find("unique_axes(dim, n)") != std::string::npos);
+  CHECK(parsed("len({d % n for d in dim}) == len(dim)").find("unique_axes(dim, n)") !=
+        std::string::npos);
   CHECK(parsed("lambda x: x").starts_with("expr.rejected@0: a lambda"));
   CHECK(parsed("[a, b]").starts_with("expr.rejected@0: a list display"));
   CHECK(parsed("f'x'").starts_with("expr.syntax@0: string prefix"));
@@ -105,8 +112,13 @@ TEST_CASE("nesting is bounded in every direction") {
     return parsed(text);
   };
   CHECK(deep("(", ")", 20) == "1");
-  for (const auto& [open, close] : {std::pair("(", ")"), std::pair("-", ""), std::pair("not ", ""), std::pair("f(", ")"),
-                                    std::pair("a[", "]"), std::pair("1 + (", ")"), std::pair("1 if c else ", "")}) {
+  for (const auto& [open, close] : {std::pair("(", ")"),
+                                    std::pair("-", ""),
+                                    std::pair("not ", ""),
+                                    std::pair("f(", ")"),
+                                    std::pair("a[", "]"),
+                                    std::pair("1 + (", ")"),
+                                    std::pair("1 if c else ", "")}) {
     INFO(std::string(open));
     CHECK(deep(open, close, 100000).starts_with("expr.depth"));
   }

@@ -37,7 +37,8 @@ std::size_t allocations(Call& call) {
   const std::size_t before = allocation_count;
   for (int i = 0; i < 100; ++i) {
     good = call.plan().check(call.construction(), args, call.frame()) && good;
-    if (fields_too) good = call.plan().eval_call(0, call.construction(), args, call.frame(), {}, fields) && good;
+    if (fields_too)
+      good = call.plan().eval_call(0, call.construction(), args, call.frame(), {}, fields) && good;
   }
   const std::size_t after = allocation_count;
   CHECK(good);
@@ -60,10 +61,13 @@ TEST_CASE("checks and call specs of the shipped ops take no heap memory on a war
 }
 
 TEST_CASE("what has no instruction of its own takes no heap memory either") {
-  const auto plan = plan_of("    forall: {S: \"Seq[Shape]\", N: Dim, T: \"DType[float32]\"}\n    params: {sizes: {type: \"list[int]\"}}\n"
-                            "    inputs:\n      n: {dtype: int32, shape: \"[N]\", device: cpu}\n      xs: {dtype: T, list: {min: 1}, shape: \"[*S[i]]\"}\n"
-                            "    outputs: {parts: {dtype: T, list: \"len(sizes)\", shape: \"[sizes[i], N]\"}}\n"
-                            "    shape_rules: [\"all(len(s) > 0 for s in S)\", \"sum(k * N for k in sizes) > 0\"]\n");
+  const auto plan = plan_of(
+      "    forall: {S: \"Seq[Shape]\", N: Dim, T: \"DType[float32]\"}\n    params: {sizes: {type: "
+      "\"list[int]\"}}\n"
+      "    inputs:\n      n: {dtype: int32, shape: \"[N]\", device: cpu}\n      xs: {dtype: T, "
+      "list: {min: 1}, shape: \"[*S[i]]\"}\n"
+      "    outputs: {parts: {dtype: T, list: \"len(sizes)\", shape: \"[sizes[i], N]\"}}\n"
+      "    shape_rules: [\"all(len(s) > 0 for s in S)\", \"sum(k * N for k in sizes) > 0\"]\n");
   Call call(plan, {{"sizes", {1, 2}}});
   call.set("n", DType::kInt32, {4}).set_list("xs", kF32, {{2, 3}, {5}});
   CHECK(allocations(call) == 0);
@@ -71,7 +75,8 @@ TEST_CASE("what has no instruction of its own takes no heap memory either") {
 
 TEST_CASE("threads that meet a branch first agree on it") {
   const auto plan = shipped("LayerNormFwdOp");
-  const auto construction = plan->construct(std::vector<NamedValue>{{"normalized_shape", {8}}}, {}).value();
+  const auto construction =
+      plan->construct(std::vector<NamedValue>{{"normalized_shape", {8}}}, {}).value();
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -82,11 +87,14 @@ TEST_CASE("threads that meet a branch first agree on it") {
       const TensorView* px = &x;
       const TensorView* pw = &w;
       for (int i = 0; i < 64; ++i) {
-        const TensorArg inputs[] = {{&px, 1}, i % 2 != 0 ? TensorArg{&pw, 1} : TensorArg{}, i % 4 > 1 ? TensorArg{&pw, 1} : TensorArg{}};
+        const TensorArg inputs[] = {{&px, 1},
+                                    i % 2 != 0 ? TensorArg{&pw, 1} : TensorArg{},
+                                    i % 4 > 1 ? TensorArg{&pw, 1} : TensorArg{}};
         CallArgs args;
         args.inputs = inputs;
         args.meta = true;
-        if (!plan->check(*construction, args, *frame) || !(frame->outputs[0].shape == Dims{2, 8})) ++wrong;
+        if (!plan->check(*construction, args, *frame) || !(frame->outputs[0].shape == Dims{2, 8}))
+          ++wrong;
       }
     });
   }

@@ -11,12 +11,17 @@ using Inputs = std::vector<std::optional<RangedTensor>>;
 
 RangedTensor tensor(std::vector<SizeRange> sizes) { return {kF32, std::move(sizes), {}}; }
 
-Result<RangedOutputs> infer(const std::shared_ptr<const SignaturePlan>& plan, const std::vector<NamedValue>& params, const Inputs& inputs) {
+Result<RangedOutputs> infer(const std::shared_ptr<const SignaturePlan>& plan,
+                            const std::vector<NamedValue>& params,
+                            const Inputs& inputs) {
   return plan->infer_ranges(*plan->construct(params, {}).value(), inputs, false);
 }
 
 TEST_CASE("sizes that are points infer as a call does, without guards") {
-  const auto result = infer(shipped("MatMulFwdOp"), {}, {tensor({{4, 4}, {1, 1}, {33, 33}, {65, 65}}), tensor({{3, 3}, {65, 65}, {17, 17}})});
+  const auto result =
+      infer(shipped("MatMulFwdOp"),
+            {},
+            {tensor({{4, 4}, {1, 1}, {33, 33}, {65, 65}}), tensor({{3, 3}, {65, 65}, {17, 17}})});
 
   REQUIRE(result);
   CHECK(result->outputs[0].sizes == std::vector<SizeRange>{{4, 4}, {3, 3}, {33, 33}, {17, 17}});
@@ -24,7 +29,8 @@ TEST_CASE("sizes that are points infer as a call does, without guards") {
 }
 
 TEST_CASE("a range passes through, and what it leaves open becomes a guard") {
-  const auto result = infer(shipped("MatMulFwdOp"), {}, {tensor({{1, 64}, {8, 128}}), tensor({{32, 32}, {5, 7}})});
+  const auto result =
+      infer(shipped("MatMulFwdOp"), {}, {tensor({{1, 64}, {8, 128}}), tensor({{32, 32}, {5, 7}})});
 
   REQUIRE(result);
   CHECK(result->outputs[0].sizes == std::vector<SizeRange>{{1, 64}, {5, 7}});
@@ -32,7 +38,8 @@ TEST_CASE("a range passes through, and what it leaves open becomes a guard") {
 }
 
 TEST_CASE("ranges that can never meet are refused with both") {
-  const auto result = infer(shipped("MatMulFwdOp"), {}, {tensor({{1, 64}, {8, 16}}), tensor({{32, 40}, {5, 7}})});
+  const auto result =
+      infer(shipped("MatMulFwdOp"), {}, {tensor({{1, 64}, {8, 16}}), tensor({{32, 40}, {5, 7}})});
 
   REQUIRE_FALSE(result);
   CHECK(result.error().message() == "b has size 32..40 on axis 0, but K is 8..16");
@@ -52,8 +59,11 @@ TEST_CASE("broadcasting covers the sizes that may be 1") {
 }
 
 TEST_CASE("a window's ends come from the ends of its length") {
-  const auto plan = plan_of("    forall: {L: Dim, T: \"DType[float32]\"}\n    params: {k: {type: int}}\n    inputs: {x: {dtype: T, shape: \"[L]\"}}\n"
-                            "    outputs: {y: {dtype: T, shape: \"[conv.out(L, k, 2, 0, 1)]\"}}\n    shape_rules: [\"L % 2 == 0\", \"L < 100\"]\n");
+  const auto plan = plan_of(
+      "    forall: {L: Dim, T: \"DType[float32]\"}\n    params: {k: {type: int}}\n    inputs: {x: "
+      "{dtype: T, shape: \"[L]\"}}\n"
+      "    outputs: {y: {dtype: T, shape: \"[conv.out(L, k, 2, 0, 1)]\"}}\n    shape_rules: [\"L % "
+      "2 == 0\", \"L < 100\"]\n");
 
   const auto result = infer(plan, {{"k", 3}}, {tensor({{3, 33}})});
 
@@ -64,7 +74,9 @@ TEST_CASE("a window's ends come from the ends of its length") {
 }
 
 TEST_CASE("2 * N halves a range, and an odd size is left to a guard") {
-  const auto plan = plan_of("    forall: {N: Dim, T: \"DType[float32]\"}\n    inputs: {x: {dtype: T, shape: \"[2 * N]\"}}\n    outputs: {y: {dtype: T, shape: \"[N]\"}}\n");
+  const auto plan = plan_of(
+      "    forall: {N: Dim, T: \"DType[float32]\"}\n    inputs: {x: {dtype: T, shape: \"[2 * "
+      "N]\"}}\n    outputs: {y: {dtype: T, shape: \"[N]\"}}\n");
 
   const auto result = infer(plan, {}, {tensor({{3, 9}})});
 
@@ -75,11 +87,14 @@ TEST_CASE("2 * N halves a range, and an odd size is left to a guard") {
 }
 
 TEST_CASE("reductions and normalised axes keep the ranges of what remains") {
-  const auto sum = infer(shipped("SumFwdOp"), {{"dim", {-1}}, {"keepdim", true}}, {tensor({{1, 9}, {5, 6}, {0, 3}})});
+  const auto sum = infer(
+      shipped("SumFwdOp"), {{"dim", {-1}}, {"keepdim", true}}, {tensor({{1, 9}, {5, 6}, {0, 3}})});
   REQUIRE(sum);
   CHECK(sum->outputs[0].sizes == std::vector<SizeRange>{{1, 9}, {5, 6}, {1, 1}});
 
-  const auto norm = infer(shipped("RMSNormFwdOp"), {{"normalized_shape", {8}}}, {tensor({{1, 9}, {8, 8}}), std::nullopt});
+  const auto norm = infer(shipped("RMSNormFwdOp"),
+                          {{"normalized_shape", {8}}},
+                          {tensor({{1, 9}, {8, 8}}), std::nullopt});
   REQUIRE(norm);
   CHECK(norm->outputs[0].sizes == std::vector<SizeRange>{{1, 9}, {8, 8}});
   CHECK(norm->guards.empty());
@@ -87,9 +102,13 @@ TEST_CASE("reductions and normalised axes keep the ranges of what remains") {
 }
 
 TEST_CASE("every call in the ranges that passes lies in what they infer") {
-  const auto plan = plan_of("    forall: {A: Dim, B: Dim, T: \"DType[float32]\"}\n    params: {p: {type: int, default: 3}}\n"
-                            "    inputs:\n      x: {dtype: T, shape: \"[A, B]\"}\n      y: {dtype: T, shape: \"[B + 1]\"}\n"
-                            "    outputs: {o: {dtype: T, shape: \"[A * B - A, (A + B) // p, ceil_div(A, 4), A % 5, max((A, B)) - min((A, B)), A if A > B else B]\"}}\n");
+  const auto plan = plan_of(
+      "    forall: {A: Dim, B: Dim, T: \"DType[float32]\"}\n    params: {p: {type: int, default: "
+      "3}}\n"
+      "    inputs:\n      x: {dtype: T, shape: \"[A, B]\"}\n      y: {dtype: T, shape: \"[B + "
+      "1]\"}\n"
+      "    outputs: {o: {dtype: T, shape: \"[A * B - A, (A + B) // p, ceil_div(A, 4), A % 5, "
+      "max((A, B)) - min((A, B)), A if A > B else B]\"}}\n");
   const SizeRange a{0, 7};
   const SizeRange b{1, 6};
   const auto ranges = infer(plan, {}, {tensor({a, b}), tensor({{0, 9}})});

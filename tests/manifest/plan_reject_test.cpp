@@ -18,16 +18,25 @@ struct Gemm {
   std::string rest = {};
 
   [[nodiscard]] Compiled compile() const {
-    return compile_text(demo("    forall: {M: Dim, K: Dim, N: Dim, T: \"DType[float16 | float32]\", U: \"DType[float16 | float32]\"}\n"
-                              "    params: {trans_a: {type: bool, default: false}" + more_params + "}\n"
-                              "    inputs:\n      a: {dtype: T, shape: \"" + a_shape + "\"}\n      b: {dtype: T, shape: \"[K, N]\"}\n" + more_inputs +
-                              "    outputs: {output: {dtype: " + out_dtype + ", shape: \"" + out_shape + "\"}}\n"
-                              "    types:\n      Mat: {params: {t: Bool, R: Dim, C: Dim}, match: \"" + match + "\", cases: [{when: false, is: \"[R, C]\"}, {when: true, is: \"[C, R]\"}]}\n" +
-                              more_types + rest));
+    return compile_text(
+        demo("    forall: {M: Dim, K: Dim, N: Dim, T: \"DType[float16 | float32]\", U: "
+             "\"DType[float16 | float32]\"}\n"
+             "    params: {trans_a: {type: bool, default: false}" +
+             more_params +
+             "}\n"
+             "    inputs:\n      a: {dtype: T, shape: \"" +
+             a_shape + "\"}\n      b: {dtype: T, shape: \"[K, N]\"}\n" + more_inputs +
+             "    outputs: {output: {dtype: " + out_dtype + ", shape: \"" + out_shape +
+             "\"}}\n"
+             "    types:\n      Mat: {params: {t: Bool, R: Dim, C: Dim}, match: \"" +
+             match + "\", cases: [{when: false, is: \"[R, C]\"}, {when: true, is: \"[C, R]\"}]}\n" +
+             more_types + rest));
   }
   [[nodiscard]] std::string verdict() const {
     const Compiled c = compile();
-    return c.plan != nullptr ? "accepted" : c.diagnostics.items().empty() ? "rejected without a word" : c.diagnostics.items().front().to_string();
+    return c.plan != nullptr               ? "accepted"
+           : c.diagnostics.items().empty() ? "rejected without a word"
+                                           : c.diagnostics.items().front().to_string();
   }
   [[nodiscard]] bool accepted() const { return verdict() == "accepted"; }
   void says(std::string_view part) const {
@@ -51,12 +60,15 @@ TEST_CASE("a type family transposes by its argument") {
   CHECK(plain.why().message() == "b has K = 3 on axis 0, but a bound K = 2 on axis 1");
 }
 
-TEST_CASE("a Bool is no integer") { Gemm{.out_shape = "[M, -trans_a]"}.says("arithmetic with Bool"); }
+TEST_CASE("a Bool is no integer") {
+  Gemm{.out_shape = "[M, -trans_a]"}.says("arithmetic with Bool");
+}
 
 TEST_CASE("a family needs all of its arguments, a finite match and a use") {
   Gemm{.a_shape = "Mat[trans_a, M]"}.says("type family 'Mat' takes 3 arguments, not 2");
   Gemm{.match = "len(())"}.says("a match on Dim");
-  Gemm{.more_types = "      Other: {params: {t: Bool}, match: t, cases: [{when: _, is: \"[]\"}]}\n"}.says("no shape applies type family 'Other'");
+  Gemm{.more_types = "      Other: {params: {t: Bool}, match: t, cases: [{when: _, is: \"[]\"}]}\n"}
+      .says("no shape applies type family 'Other'");
   Gemm{.a_shape = "Mot[trans_a, M, K]"}.says("'Mot' is no type family");
 }
 
@@ -77,34 +89,59 @@ TEST_CASE("a dtype is compared with names of its set") {
 
 TEST_CASE("guards narrow a parameter to its payload and its strings") {
   const std::string p = ", p: {type: \"int | 'auto' | None\", default: null}";
-  CHECK(Gemm{.out_shape = "[M, N if not present(p) else (1 if p.value == 'auto' else p.value)]", .more_params = p}.accepted());
+  CHECK(Gemm{.out_shape = "[M, N if not present(p) else (1 if p.value == 'auto' else p.value)]",
+             .more_params = p}
+            .accepted());
   Gemm{.out_shape = "[M, N if not present(p) else p.value]", .more_params = p}.says("Int | 'auto'");
-  CHECK(Gemm{.more_params = ", padding: {type: \"int | tuple[int, int] | 'valid' | 'same'\"}",
-             .rest = "    shape_rules: [\"padding in ('same', 'valid') or per_axis(padding, 0, 2) >= 0\"]\n"}.accepted());
+  CHECK(Gemm{
+      .more_params = ", padding: {type: \"int | tuple[int, int] | 'valid' | 'same'\"}",
+      .rest =
+          "    shape_rules: [\"padding in ('same', 'valid') or per_axis(padding, 0, 2) >= 0\"]\n"}
+            .accepted());
   Gemm{.more_params = ", padding: {type: \"int | tuple[int, int] | 'valid' | 'same'\"}",
-       .rest = "    shape_rules: [\"padding == 'same' or per_axis(padding, 0, 2) >= 0\"]\n"}.says("argument 'value' of per_axis");
-  CHECK(Gemm{.more_params = ", d: {type: \"float16 | float32 | None\", default: null}",
-             .rest = "    shape_rules: [\"not present(d) or d.value == T or d.value == 'float32'\"]\n"}.accepted());
-  Gemm{.more_params = ", d: {type: \"float16 | float32 | None\", default: null}", .rest = "    shape_rules: [\"d.value == T\"]\n"}.says("at trans_a=false, d absent");
+       .rest = "    shape_rules: [\"padding == 'same' or per_axis(padding, 0, 2) >= 0\"]\n"}
+      .says("argument 'value' of per_axis");
+  CHECK(Gemm{
+      .more_params = ", d: {type: \"float16 | float32 | None\", default: null}",
+      .rest = "    shape_rules: [\"not present(d) or d.value == T or d.value == 'float32'\"]\n"}
+            .accepted());
+  Gemm{.more_params = ", d: {type: \"float16 | float32 | None\", default: null}",
+       .rest = "    shape_rules: [\"d.value == T\"]\n"}
+      .says("at trans_a=false, d absent");
 }
 
 TEST_CASE("arms of a conditional need a common kind") {
-  Gemm{.rest = "    let: {L: \"1 if trans_a else 'x'\"}\n"}.says("the arms of a conditional are Dim and 'x'");
-  CHECK(Gemm{.out_shape = "[L, N]", .rest = "    let: {L: \"M if trans_a else M - 1 + 1\"}\n"}.accepted());
+  Gemm{.rest = "    let: {L: \"1 if trans_a else 'x'\"}\n"}.says(
+      "the arms of a conditional are Dim and 'x'");
+  CHECK(Gemm{.out_shape = "[L, N]", .rest = "    let: {L: \"M if trans_a else M - 1 + 1\"}\n"}
+            .accepted());
   Gemm{.rest = "    let: {L: \"K2 + 1\", K2: \"L\"}\n"}.says("depends on itself");
 }
 
-TEST_CASE("an output dtype must be solved by an input") { Gemm{.out_dtype = "U"}.says("nothing solves 'U'"); }
+TEST_CASE("an output dtype must be solved by an input") {
+  Gemm{.out_dtype = "U"}.says("nothing solves 'U'");
+}
 
 TEST_CASE("conditions read discriminants only") {
-  Gemm{.more_inputs = "      w: {dtype: T, shape: \"[M]\", mutated: \"M > 0\"}\n"}.says("reads more than discriminants");
-  Gemm{.more_inputs = "      w: {dtype: T, shape: \"[M]\", optional: \"M > 0\"}\n"}.says("reads more than discriminants");
+  Gemm{.more_inputs = "      w: {dtype: T, shape: \"[M]\", mutated: \"M > 0\"}\n"}.says(
+      "reads more than discriminants");
+  Gemm{.more_inputs = "      w: {dtype: T, shape: \"[M]\", optional: \"M > 0\"}\n"}.says(
+      "reads more than discriminants");
 }
 
 TEST_CASE("a literal argument needs a kind within its words") {
-  const std::string mode = ", mode: {type: \"'full' | 'noop' | 'other'\", default: full}, dim: {type: \"int | None\", default: null}";
-  Gemm{.more_params = mode, .rest = "    let: {L: \"reduced((M,), dim, False, mode)\"}\n    shape_rules: [\"len(L) >= 0\"]\n"}.says("argument 'empty' of reduced is 'full' | 'noop' | 'other'");
-  CHECK(Gemm{.more_params = mode, .rest = "    let: {L: \"len(reduced((M,), dim, False, mode)) if mode != 'other' else 0\"}\n    shape_rules: [\"L >= 0\"]\n"}.accepted());
+  const std::string mode =
+      ", mode: {type: \"'full' | 'noop' | 'other'\", default: full}, dim: {type: \"int | None\", "
+      "default: null}";
+  Gemm{
+      .more_params = mode,
+      .rest =
+          "    let: {L: \"reduced((M,), dim, False, mode)\"}\n    shape_rules: [\"len(L) >= 0\"]\n"}
+      .says("argument 'empty' of reduced is 'full' | 'noop' | 'other'");
+  CHECK(Gemm{.more_params = mode,
+             .rest = "    let: {L: \"len(reduced((M,), dim, False, mode)) if mode != 'other' else "
+                     "0\"}\n    shape_rules: [\"L >= 0\"]\n"}
+            .accepted());
 }
 
 TEST_CASE("primitives say which argument is missing or too many") {
@@ -116,8 +153,12 @@ TEST_CASE("primitives say which argument is missing or too many") {
 }
 
 TEST_CASE("a Value stays out of shapes and types") {
-  Gemm{.out_shape = "[M, alpha]", .more_params = ", alpha: {type: float, default: 1.0}"}.says("parameter 'alpha' is a Value");
-  CHECK(Gemm{.more_params = ", alpha: {type: float, default: 1.0}", .rest = "    shape_rules: [\"0 < alpha < inf\", \"all(-inf <= f <= inf and f != 0 for f in (alpha, alpha * 2))\"]\n"}.accepted());
+  Gemm{.out_shape = "[M, alpha]", .more_params = ", alpha: {type: float, default: 1.0}"}.says(
+      "parameter 'alpha' is a Value");
+  CHECK(Gemm{.more_params = ", alpha: {type: float, default: 1.0}",
+             .rest = "    shape_rules: [\"0 < alpha < inf\", \"all(-inf <= f <= inf and f != 0 for "
+                     "f in (alpha, alpha * 2))\"]\n"}
+            .accepted());
 }
 
 TEST_CASE("rank 0 takes the axes 0 and -1, and only once") {
@@ -135,7 +176,8 @@ TEST_CASE("rank 0 takes the axes 0 and -1, and only once") {
   CHECK_FALSE(accepts({}, {0, -1}));
 }
 
-// ---- Algebraic types --------------------------------------------------------------------------------------
+// ---- Algebraic types
+// --------------------------------------------------------------------------------------
 
 constexpr std::string_view kTypes = R"(adts:
   Layout:
@@ -154,82 +196,142 @@ constexpr std::string_view kTypes = R"(adts:
 )";
 
 std::string moe(std::string_view params, std::string_view shape, std::string_view rest = "") {
-  return demo("    forall: {P: Dim, T: \"DType[float32]\"}\n    params: {" + std::string(params) + "}\n    inputs: {x: {dtype: T, shape: \"[P]\"}}\n    outputs: {y: {dtype: T, shape: \"" +
-               std::string(shape) + "\"}}\n" + std::string(rest));
+  return demo(
+      "    forall: {P: Dim, T: \"DType[float32]\"}\n    params: {" + std::string(params) +
+      "}\n    inputs: {x: {dtype: T, shape: \"[P]\"}}\n    outputs: {y: {dtype: T, shape: \"" +
+      std::string(shape) + "\"}}\n" + std::string(rest));
 }
 
-std::string moe_verdict(std::string_view params, std::string_view shape, std::string_view rest = "") {
+std::string moe_verdict(std::string_view params,
+                        std::string_view shape,
+                        std::string_view rest = "") {
   const Compiled c = compile_text(moe(params, shape, rest), kTypes);
   if (c.plan != nullptr) return "accepted";
-  return c.diagnostics.items().empty() ? "rejected without a word" : c.diagnostics.items().front().to_string();
+  return c.diagnostics.items().empty() ? "rejected without a word"
+                                       : c.diagnostics.items().front().to_string();
 }
 
 TEST_CASE("a field is read on its constructor's branch") {
-  CHECK(moe_verdict("layout: {type: Layout}", "[layout.max_m if layout.kind == 'masked' else P]") == "accepted");
-  CHECK(moe_verdict("layout: {type: Layout}", "[layout.max_m]").find("constructor 'contiguous' of Layout has no field 'max_m'") != std::string::npos);
-  CHECK(moe_verdict("layout: {type: Layout}", "[layout.mux_m]").find("Layout has no field 'mux_m'") != std::string::npos);
+  CHECK(moe_verdict("layout: {type: Layout}", "[layout.max_m if layout.kind == 'masked' else P]") ==
+        "accepted");
+  CHECK(moe_verdict("layout: {type: Layout}", "[layout.max_m]")
+            .find("constructor 'contiguous' of Layout has no field 'max_m'") != std::string::npos);
+  CHECK(
+      moe_verdict("layout: {type: Layout}", "[layout.mux_m]").find("Layout has no field 'mux_m'") !=
+      std::string::npos);
 }
 
 TEST_CASE("a Maybe of an algebraic type is guarded by presence and by constructor") {
-  CHECK(moe_verdict("\"q\": {type: \"Layout | None\", default: null}", "[P, z]", "    let: {z: \"q.value.max_m if present(q) else 0\"}\n").find("has no field 'max_m'") != std::string::npos);
-  CHECK(moe_verdict("\"q\": {type: \"Layout | None\", default: null}", "[P, z]", "    let: {z: \"(q.value.max_m if q.value.kind == 'masked' else 1) if present(q) else 0\"}\n") == "accepted");
-  CHECK(moe_verdict("\"size\": {type: \"int | None\", default: null}", "[size.value]").find("size absent") != std::string::npos);
-  CHECK(moe_verdict("\"size\": {type: \"int | None\", default: null}", "[size.value if present(size) else P]") == "accepted");
+  CHECK(moe_verdict("\"q\": {type: \"Layout | None\", default: null}",
+                    "[P, z]",
+                    "    let: {z: \"q.value.max_m if present(q) else 0\"}\n")
+            .find("has no field 'max_m'") != std::string::npos);
+  CHECK(moe_verdict("\"q\": {type: \"Layout | None\", default: null}",
+                    "[P, z]",
+                    "    let: {z: \"(q.value.max_m if q.value.kind == 'masked' else 1) if "
+                    "present(q) else 0\"}\n") == "accepted");
+  CHECK(moe_verdict("\"size\": {type: \"int | None\", default: null}", "[size.value]")
+            .find("size absent") != std::string::npos);
+  CHECK(moe_verdict("\"size\": {type: \"int | None\", default: null}",
+                    "[size.value if present(size) else P]") == "accepted");
 }
 
 TEST_CASE("patterns match finite fields, and cover every accepted point once") {
   const auto family = [](std::string_view cases) {
-    return moe_verdict("layout: {type: Layout}", "F[layout, P]",
-                       "    types:\n      F: {params: {x: Layout, n: Dim}, match: x, cases: [" + std::string(cases) + "]}\n");
+    return moe_verdict("layout: {type: Layout}",
+                       "F[layout, P]",
+                       "    types:\n      F: {params: {x: Layout, n: Dim}, match: x, cases: [" +
+                           std::string(cases) + "]}\n");
   };
-  CHECK(family("{when: {masked: _}, is: \"[n, x.max_m]\"}, {when: {contiguous: {packing: tight}}, is: \"[n]\"}, {when: {contiguous: {packing: aligned}}, is: \"[n, n]\"}") == "accepted");
-  CHECK(family("{when: {masked: {max_m: few}}, is: \"[n]\"}, {when: _, is: \"[n]\"}").find("field 'max_m' is not finite") != std::string::npos);
-  CHECK(family("{when: {masked: {size: few}}, is: \"[n]\"}, {when: _, is: \"[n]\"}").find("has no field 'size'") != std::string::npos);
-  CHECK(family("{when: {masked: _}, is: \"[n]\"}").find("0 cases of type family 'F' match") != std::string::npos);
-  CHECK(family("{when: {masked: _}, is: \"[n]\"}, {when: _, is: \"[n]\"}").find("2 cases of type family 'F' match") != std::string::npos);
+  CHECK(family("{when: {masked: _}, is: \"[n, x.max_m]\"}, {when: {contiguous: {packing: tight}}, "
+               "is: \"[n]\"}, {when: {contiguous: {packing: aligned}}, is: \"[n, n]\"}") ==
+        "accepted");
+  CHECK(family("{when: {masked: {max_m: few}}, is: \"[n]\"}, {when: _, is: \"[n]\"}")
+            .find("field 'max_m' is not finite") != std::string::npos);
+  CHECK(family("{when: {masked: {size: few}}, is: \"[n]\"}, {when: _, is: \"[n]\"}")
+            .find("has no field 'size'") != std::string::npos);
+  CHECK(family("{when: {masked: _}, is: \"[n]\"}").find("0 cases of type family 'F' match") !=
+        std::string::npos);
+  CHECK(family("{when: {masked: _}, is: \"[n]\"}, {when: _, is: \"[n]\"}")
+            .find("2 cases of type family 'F' match") != std::string::npos);
 }
 
 TEST_CASE("a match on presence and payload is finite") {
-  CHECK(moe_verdict("g: {type: \"Flagged | None\", default: null}", "F[g, P]",
-                    "    types:\n      F: {params: {g: \"Maybe[Flagged]\", n: Dim}, match: [\"present(g)\", g.value], cases: [{when: [false, _], is: \"[n]\"}, {when: [true, {lit: {flag: true}}], is: \"[n, 1]\"}, {when: [true, {lit: {flag: false}}], is: \"[n, 2]\"}, {when: [true, {dark: _}], is: \"[n, 3]\"}]}\n") == "accepted");
+  CHECK(moe_verdict("g: {type: \"Flagged | None\", default: null}",
+                    "F[g, P]",
+                    "    types:\n      F: {params: {g: \"Maybe[Flagged]\", n: Dim}, match: "
+                    "[\"present(g)\", g.value], cases: [{when: [false, _], is: \"[n]\"}, {when: "
+                    "[true, {lit: {flag: true}}], is: \"[n, 1]\"}, {when: [true, {lit: {flag: "
+                    "false}}], is: \"[n, 2]\"}, {when: [true, {dark: _}], is: \"[n, 3]\"}]}\n") ==
+        "accepted");
 }
 
 TEST_CASE("algebraic values are converted, checked and read") {
-  const Compiled compiled = compile_text(moe("layout: {type: Layout}", "[moe.capacity(layout, P, 3)]"), kTypes);
+  const Compiled compiled =
+      compile_text(moe("layout: {type: Layout}", "[moe.capacity(layout, P, 3)]"), kTypes);
   INFO(compiled.text());
   REQUIRE(compiled.plan != nullptr);
-  const auto adt = [](std::string constructor, std::vector<NamedValue> fields) { return Value(AdtValue{std::move(constructor), std::move(fields)}); };
+  const auto adt = [](std::string constructor, std::vector<NamedValue> fields) {
+    return Value(AdtValue{std::move(constructor), std::move(fields)});
+  };
   Call masked(compiled.plan, {{"layout", adt("masked", {{"max_m", 5}})}});
   masked.set("x", DType::kFloat32, {10});
   REQUIRE(masked.check());
   CHECK(masked.output() == "float32[15]");
-  Call aligned(compiled.plan, {{"layout", adt("contiguous", {{"packing", "aligned"}, {"alignment", 8}})}});
+  Call aligned(compiled.plan,
+               {{"layout", adt("contiguous", {{"packing", "aligned"}, {"alignment", 8}})}});
   aligned.set("x", DType::kFloat32, {10});
   REQUIRE(aligned.check());
   CHECK(aligned.output() == "float32[32]");
-  const auto why = [&](Value v) { return Call(compiled.plan, {{"layout", std::move(v)}}).construction_error()->message(); };
-  CHECK(why(adt("masked", {})).find("masked of Layout lacks its field 'max_m'") != std::string::npos);
-  CHECK(why(adt("masked", {{"max_m", -1}})).find("field 'max_m' of masked is -1, expected an integer >= 0") != std::string::npos);
-  CHECK(why(adt("contiguous", {{"alignment", 0}, {"packing", "tight"}})).find("'alignment > 0', the invariant of contiguous, does not hold") != std::string::npos);
-  CHECK(why(adt("mask", {{"max_m", 5}})).find("Layout has no constructor 'mask'") != std::string::npos);
+  const auto why = [&](Value v) {
+    return Call(compiled.plan, {{"layout", std::move(v)}}).construction_error()->message();
+  };
+  CHECK(why(adt("masked", {})).find("masked of Layout lacks its field 'max_m'") !=
+        std::string::npos);
+  CHECK(why(adt("masked", {{"max_m", -1}}))
+            .find("field 'max_m' of masked is -1, expected an integer >= 0") != std::string::npos);
+  CHECK(why(adt("contiguous", {{"alignment", 0}, {"packing", "tight"}}))
+            .find("'alignment > 0', the invariant of contiguous, does not hold") !=
+        std::string::npos);
+  CHECK(why(adt("mask", {{"max_m", 5}})).find("Layout has no constructor 'mask'") !=
+        std::string::npos);
 }
 
-TEST_CASE("interfaces of a step are disjoint and cover every branch, payloads of Maybe enums included") {
-  const auto verdict = [](std::string_view first, std::string_view second, std::string_view param = "mode: {type: \"'trunc' | 'floor' | None\", default: null}") {
-    const Compiled c = compile_text(demo("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {" + std::string(param) + "}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    outputs: {y: {dtype: T, shape: \"[*S]\"}}\n",
-                                         "  interfaces:\n    one: {when: \"" + std::string(first) + "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"" + std::string(second) + "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n"));
+TEST_CASE(
+    "interfaces of a step are disjoint and cover every branch, payloads of Maybe enums included") {
+  const auto verdict = [](std::string_view first,
+                          std::string_view second,
+                          std::string_view param =
+                              "mode: {type: \"'trunc' | 'floor' | None\", default: null}") {
+    const Compiled c = compile_text(demo(
+        "    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {" + std::string(param) +
+            "}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    outputs: {y: {dtype: T, shape: "
+            "\"[*S]\"}}\n",
+        "  interfaces:\n    one: {when: \"" + std::string(first) +
+            "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"" +
+            std::string(second) + "\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n"));
     return c.plan != nullptr ? std::string("accepted") : c.text();
   };
   CHECK(verdict("not present(mode)", "present(mode)") == "accepted");
-  CHECK(verdict("present(mode) and mode.value == 'floor'", "not present(mode) or mode.value != 'floor'") == "accepted");
-  CHECK(verdict("present(mode) and mode.value == 'floor'", "present(mode) and mode.value != 'floor'").find("has 0 active interfaces at mode absent") != std::string::npos);
-  CHECK(verdict("present(mode)", "not present(mode) or mode.value != 'floor'").find("has 2 active interfaces") != std::string::npos);
-  CHECK(verdict("k > 0", "k <= 0", "k: {type: int, default: 1}").find("reads 'k', which is no discriminant") != std::string::npos);
+  CHECK(verdict("present(mode) and mode.value == 'floor'",
+                "not present(mode) or mode.value != 'floor'") == "accepted");
+  CHECK(
+      verdict("present(mode) and mode.value == 'floor'", "present(mode) and mode.value != 'floor'")
+          .find("has 0 active interfaces at mode absent") != std::string::npos);
+  CHECK(verdict("present(mode)", "not present(mode) or mode.value != 'floor'")
+            .find("has 2 active interfaces") != std::string::npos);
+  CHECK(verdict("k > 0", "k <= 0", "k: {type: int, default: 1}")
+            .find("reads 'k', which is no discriminant") != std::string::npos);
 }
 
 TEST_CASE("the payload of a Maybe enum decides the interface of a call") {
-  const auto plan = plan_of("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {mode: {type: \"'trunc' | 'floor' | None\", default: null}}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    outputs: {y: {dtype: T, shape: \"[*S]\"}}\n",
-                            "  interfaces:\n    one: {when: \"present(mode) and mode.value == 'floor'\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"not present(mode) or mode.value != 'floor'\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n");
+  const auto plan = plan_of(
+      "    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {mode: {type: \"'trunc' | "
+      "'floor' | None\", default: null}}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n    "
+      "outputs: {y: {dtype: T, shape: \"[*S]\"}}\n",
+      "  interfaces:\n    one: {when: \"present(mode) and mode.value == 'floor'\", call: {n: "
+      "\"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n    two: {when: \"not present(mode) or "
+      "mode.value != 'floor'\", call: {n: \"prod(S)\"}, args: {x: \"[n]\", y: \"[n]\"}}\n");
   const auto active = [&](Value mode) {
     Call call(plan, {{"mode", std::move(mode)}});
     call.set("x", DType::kFloat32, {4});
@@ -242,7 +344,8 @@ TEST_CASE("the payload of a Maybe enum decides the interface of a call") {
 }
 
 TEST_CASE("every combination rejected is a fault, and a condition that no point settles is one") {
-  Gemm{.rest = "    shape_rules: [\"trans_a and not trans_a\"]\n"}.says("every combination of discriminants is rejected");
+  Gemm{.rest = "    shape_rules: [\"trans_a and not trans_a\"]\n"}.says(
+      "every combination of discriminants is rejected");
 }
 
 TEST_SUITE_END();

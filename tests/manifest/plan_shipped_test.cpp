@@ -20,7 +20,8 @@ TEST_CASE("every shipped entry compiles without a finding") {
     INFO(entry.decl.name << "\n" << diagnostics.to_text());
     CHECK(plan != nullptr);
     CHECK(diagnostics.empty());
-    for (const InterfaceDecl& interface : plan->decl().interfaces) CHECK(interface.contract_hash != 0);
+    for (const InterfaceDecl& interface : plan->decl().interfaces)
+      CHECK(interface.contract_hash != 0);
     for (const EffectBranch& branch : plan->decl().branches) CHECK_FALSE(branch.schema.empty());
   }
 }
@@ -54,7 +55,8 @@ TEST_CASE("RMSNorm refuses an empty normalized_shape at construction") {
   Call call(shipped("RMSNormFwdOp"), {{"normalized_shape", Value::list({})}});
 
   REQUIRE(call.construction_error());
-  CHECK(call.construction_error()->message().find("len(normalized_shape) > 0") != std::string::npos);
+  CHECK(call.construction_error()->message().find("len(normalized_shape) > 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("an unknown parameter suggests the nearest") {
@@ -95,15 +97,19 @@ TEST_CASE("D40: add broadcasts and refuses what does not") {
   CHECK(result({4, 7}, {}) == "float32[4, 7]");
   CHECK(result({4, 7}, {4, 1, 7}) == "float32[4, 4, 7]");
   CHECK(result({0, 7}, {1, 7}) == "float32[0, 7]");
-  CHECK(result({4, 7}, {1, 5}).find("sizes 7 and 5 do not broadcast on axis -1") != std::string::npos);
-  CHECK(result({4, 7}, {2, 7}).find("sizes 4 and 2 do not broadcast on axis -2") != std::string::npos);
-  CHECK(result({0, 7}, {2, 7}).find("sizes 0 and 2 do not broadcast on axis -2") != std::string::npos);
+  CHECK(result({4, 7}, {1, 5}).find("sizes 7 and 5 do not broadcast on axis -1") !=
+        std::string::npos);
+  CHECK(result({4, 7}, {2, 7}).find("sizes 4 and 2 do not broadcast on axis -2") !=
+        std::string::npos);
+  CHECK(result({0, 7}, {2, 7}).find("sizes 0 and 2 do not broadcast on axis -2") !=
+        std::string::npos);
 }
 
 TEST_CASE("add checks alpha against the dtype of the call") {
   Call real(shipped("AddFwdOp"), {{"alpha", 1.5}});
   real.set("self", DType::kInt32, {4}).set("other", DType::kInt32, {4});
-  CHECK(real.why().message().find("category(T) == 'float' or category(alpha) != 'float'") != std::string::npos);
+  CHECK(real.why().message().find("category(T) == 'float' or category(alpha) != 'float'") !=
+        std::string::npos);
 
   Call big(shipped("AddFwdOp"), {{"alpha", 300}});
   big.set("self", DType::kUInt8, {4}).set("other", DType::kUInt8, {4});
@@ -132,8 +138,10 @@ TEST_CASE("D34: a reduced axis out of range names the allowed ones, a repeated o
   CHECK(shape(-1) == "float32[2, 3]");
   CHECK(shape(0) == "float32[3, 4]");
   CHECK(shape(2) == "float32[2, 3]");
-  CHECK(shape(-4).find("axis -4 is out of range: allowed are [-3, 2] at rank 3") != std::string::npos);
-  CHECK(shape(3).find("axis 3 is out of range: allowed are [-3, 2] at rank 3") != std::string::npos);
+  CHECK(shape(-4).find("axis -4 is out of range: allowed are [-3, 2] at rank 3") !=
+        std::string::npos);
+  CHECK(shape(3).find("axis 3 is out of range: allowed are [-3, 2] at rank 3") !=
+        std::string::npos);
   CHECK(shape({0, -3}).find("repeated axis") != std::string::npos);
   CHECK(shape({0, -1}) == "float32[3]");
   CHECK(shape(Value::list({})) == "float32[]");
@@ -168,7 +176,9 @@ TEST_CASE("out must have the inferred shape and dtype, and may not overlap itsel
   CHECK(call.why().message().find("out overlaps itself") == 0);
 }
 
-TEST_CASE("D63 and D64: out in part on an input is refused, exactly on it only where the manifest says so") {
+TEST_CASE(
+    "D63 and D64: out in part on an input is refused, exactly on it only where the manifest says "
+    "so") {
   auto* memory = reinterpret_cast<void*>(4096);
   Call add(shipped("AddFwdOp"));
   add.set("self", TensorView(memory, kF32, {8})).set("other", kF32, {8});
@@ -178,7 +188,9 @@ TEST_CASE("D63 and D64: out in part on an input is refused, exactly on it only w
   CHECK(add.why().message() == "out overlaps self in part");
 
   Call matmul(shipped("MatMulFwdOp"));
-  matmul.set("a", TensorView(memory, kF32, {4, 4})).set("b", kF32, {4, 4}).out(TensorView(memory, kF32, {4, 4}));
+  matmul.set("a", TensorView(memory, kF32, {4, 4}))
+      .set("b", kF32, {4, 4})
+      .out(TensorView(memory, kF32, {4, 4}));
   CHECK(matmul.why().message() == "out is a itself, which out may not be");
 }
 
@@ -187,7 +199,8 @@ TEST_CASE("D66: mixed devices name both arguments") {
   Call call(shipped("AddFwdOp"));
   call.set("self", kF32, {4}, other).set("other", kF32, {4});
 
-  CHECK(call.why().message() == "self is on acme:1, but other is on cpu:0: one call runs on one device");
+  CHECK(call.why().message() ==
+        "self is on acme:1, but other is on cpu:0: one call runs on one device");
   call.set("other", kF32, {4}, other);
   REQUIRE(call.check());
   CHECK(call.frame().device == other);
@@ -200,7 +213,8 @@ TEST_CASE("a missing input and a missing parameter are named") {
 
   Call norm(shipped("RMSNormFwdOp"));
   REQUIRE(norm.construction_error());
-  CHECK(norm.construction_error()->message().find("RMSNormFwdOp needs parameter 'normalized_shape'") == 0);
+  CHECK(norm.construction_error()->message().find(
+            "RMSNormFwdOp needs parameter 'normalized_shape'") == 0);
 }
 
 TEST_CASE("the call spec of RMSNorm and the shapes in which a kernel gets its arguments") {
@@ -240,7 +254,8 @@ TEST_CASE("sum takes a field from its flow") {
   flow.data = axes;
 
   std::vector<tenon_value> fields(3);
-  REQUIRE(plan.eval_call(0, call.construction(), call.arguments(), call.frame(), {&flow, 1}, fields));
+  REQUIRE(
+      plan.eval_call(0, call.construction(), call.arguments(), call.frame(), {&flow, 1}, fields));
 
   REQUIRE(fields[0].kind == TENON_VALUE_INTS);
   CHECK(fields[0].count == 2);
@@ -273,9 +288,11 @@ TEST_CASE("schemas of the effect branches are printed as the language spells the
   std::vector<std::string> add;
   for (const EffectBranch& b : plan->decl().branches) add.push_back(b.schema);
   REQUIRE(add.size() == 3);
-  CHECK(add[2] == "tenon::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  CHECK(add[2] ==
+        "tenon::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
   CHECK(shipped("RMSNormFwdOp")->decl().branches[0].schema ==
-        "tenon::rms_norm_fwd(Tensor x, Tensor? weight=None, *, int[] normalized_shape, float? eps=None) -> Tensor");
+        "tenon::rms_norm_fwd(Tensor x, Tensor? weight=None, *, int[] normalized_shape, float? "
+        "eps=None) -> Tensor");
 }
 
 TEST_CASE("traffic and cost follow the effects and the roofline") {
@@ -301,7 +318,8 @@ TEST_CASE("softmax wraps its axis in a let that only the call spec reads") {
   CHECK(call.index("axis") == Value(1));
 
   std::vector<tenon_value> fields(4);
-  REQUIRE(call.plan().eval_call(0, call.construction(), call.arguments(), call.frame(), {}, fields));
+  REQUIRE(
+      call.plan().eval_call(0, call.construction(), call.arguments(), call.frame(), {}, fields));
 
   CHECK(fields[0].i == 8);
   CHECK(fields[1].i == 1000);

@@ -28,7 +28,9 @@ struct Compiled {
   std::shared_ptr<const SignaturePlan> plan;
   DiagnosticList diagnostics;
   [[nodiscard]] std::string text() const { return diagnostics.to_text(); }
-  [[nodiscard]] bool mentions(std::string_view part) const { return text().find(part) != std::string::npos; }
+  [[nodiscard]] bool mentions(std::string_view part) const {
+    return text().find(part) != std::string::npos;
+  }
 };
 
 inline Compiled compile_text(std::string_view contents, std::string_view types = "") {
@@ -37,13 +39,15 @@ inline Compiled compile_text(std::string_view contents, std::string_view types =
   LoadedSet loaded = load_texts(files);
   Compiled out;
   out.diagnostics = loaded.diagnostics;
-  if (!loaded.set.entries.empty()) out.plan = compile(loaded.set.entries.front(), loaded.set.adts, out.diagnostics);
+  if (!loaded.set.entries.empty())
+    out.plan = compile(loaded.set.entries.front(), loaded.set.adts, out.diagnostics);
   out.diagnostics.finish();
   return out;
 }
 
 /// The compiled entry of this signature; the test ends where it has a fault.
-inline std::shared_ptr<const SignaturePlan> plan_of(std::string_view signature, std::string_view rest = "") {
+inline std::shared_ptr<const SignaturePlan> plan_of(std::string_view signature,
+                                                    std::string_view rest = "") {
   Compiled compiled = compile_text(demo(signature, rest));
   INFO(compiled.text());
   REQUIRE(compiled.plan != nullptr);
@@ -51,7 +55,8 @@ inline std::shared_ptr<const SignaturePlan> plan_of(std::string_view signature, 
 }
 
 inline std::shared_ptr<const SignaturePlan> shipped(std::string_view name) {
-  static const LoadedSet loaded = load_folder(std::string(TENON_SOURCE_DIR) + "/manifest/ops").value();
+  static const LoadedSet loaded =
+      load_folder(std::string(TENON_SOURCE_DIR) + "/manifest/ops").value();
   const Entry* found = loaded.set.find(name);
   REQUIRE(found != nullptr);
   DiagnosticList diagnostics;
@@ -64,7 +69,8 @@ inline std::shared_ptr<const SignaturePlan> shipped(std::string_view name) {
 /// A call by name over views that the test owns.
 class Call {
  public:
-  Call(std::shared_ptr<const SignaturePlan> plan, std::vector<NamedValue> params = {},
+  Call(std::shared_ptr<const SignaturePlan> plan,
+       std::vector<NamedValue> params = {},
        std::vector<std::pair<std::string, Tensor>> tensors = {})
       : plan_(std::move(plan)), frame_(plan_->make_frame()), args_(plan_->decl().inputs.size()) {
     auto made = plan_->construct(params, tensors);
@@ -75,7 +81,9 @@ class Call {
     construction_ = *made;
   }
 
-  [[nodiscard]] const std::optional<Error>& construction_error() const { return construction_error_; }
+  [[nodiscard]] const std::optional<Error>& construction_error() const {
+    return construction_error_;
+  }
   [[nodiscard]] const SignaturePlan& plan() const { return *plan_; }
   [[nodiscard]] const Construction& construction() const { return *construction_; }
   [[nodiscard]] CallFrame& frame() { return *frame_; }
@@ -112,7 +120,9 @@ class Call {
     out_ = views_.back().get();
     return *this;
   }
-  Call& out(DType dtype, const Dims& shape, Device device = {}) { return out(TensorView(fresh(), dtype, shape, device)); }
+  Call& out(DType dtype, const Dims& shape, Device device = {}) {
+    return out(TensorView(fresh(), dtype, shape, device));
+  }
   Call& no_out() {
     out_ = nullptr;
     return *this;

@@ -15,8 +15,10 @@ PlanData sample() {
   PlanData data;
   data.decl.name = "DemoFwdOp";
   data.decl.params.push_back({"alpha", "Number", Value(-0.5), true, {"demo.yaml", 3, 4}});
-  data.decl.params.push_back({"sizes", "list[int]", Value({-1, std::numeric_limits<std::int64_t>::min()}), false, {}});
-  data.decl.params.push_back({"layout", "Layout", Value(AdtValue{"masked", {{"max_m", 5}}}), false, {}});
+  data.decl.params.push_back(
+      {"sizes", "list[int]", Value({-1, std::numeric_limits<std::int64_t>::min()}), false, {}});
+  data.decl.params.push_back(
+      {"layout", "Layout", Value(AdtValue{"masked", {{"max_m", 5}}}), false, {}});
   data.decl.tolerance = ToleranceDecl{"why", {{DType::kFloat16, {1e-2, 1e-3}}}};
   data.decl.inputs.emplace_back();
   data.decl.inputs.back().list = ListBounds{1, 3};
@@ -38,7 +40,8 @@ TEST_CASE("what was written is read back, to the last byte") {
   REQUIRE(read);
   CHECK(write_plan(*read) == bytes);
   CHECK(read->decl.params[0].default_value == Value(-0.5));
-  CHECK(read->decl.params[1].default_value == Value({-1, std::numeric_limits<std::int64_t>::min()}));
+  CHECK(read->decl.params[1].default_value ==
+        Value({-1, std::numeric_limits<std::int64_t>::min()}));
   CHECK(read->decl.params[2].default_value == sample().decl.params[2].default_value);
   CHECK(read->decl.inputs[0].dtypes == DTypeSet{DType::kBool, DType::kFloat4E2M1FNx2});
   CHECK(read->param_types[0].members[0].optional_items == std::vector<bool>{true, false});

@@ -15,7 +15,8 @@ namespace {
 
 TEST_SUITE_BEGIN("signature/primitives");
 
-/// Values as the vectors write them: numbers, 'strings', (tuples), [lists], {constructor: {field: value}}.
+/// Values as the vectors write them: numbers, 'strings', (tuples), [lists], {constructor: {field:
+/// value}}.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -39,7 +40,9 @@ class Reader {
   }
   std::string word() {
     const std::size_t start = at_;
-    while (at_ < text_.size() && std::string_view(",:)]} ").find(text_[at_]) == std::string_view::npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(",:)]} ").find(text_[at_]) == std::string_view::npos)
+      ++at_;
     return std::string(text_.substr(start, at_ - start));
   }
   Value map() {
@@ -84,8 +87,11 @@ class Reader {
     if (text == "true" || text == "false") return text == "true";
     if (text == "inf") return std::numeric_limits<double>::infinity();
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (text.find_first_of(".e") != std::string::npos && text.find_first_not_of("+-.e0123456789") == std::string::npos) return std::stod(text);
-    if (text.find_first_not_of("-0123456789") == std::string::npos) return static_cast<std::int64_t>(std::stoll(text));
+    if (text.find_first_of(".e") != std::string::npos &&
+        text.find_first_not_of("+-.e0123456789") == std::string::npos)
+      return std::stod(text);
+    if (text.find_first_not_of("-0123456789") == std::string::npos)
+      return static_cast<std::int64_t>(std::stoll(text));
     return text;  // an enum field of a constructor
   }
 
@@ -213,7 +219,8 @@ TEST_CASE("the reference's vectors hold") {
     const std::string name = line.substr(0, first);
     if (!primitive_index(name)) continue;  // generators and predicates are the manifest layer's
     INFO(line);
-    CHECK(run(name, std::string_view(line).substr(first + 1, second - first - 1)) == printed(std::string_view(line).substr(second + 1)));
+    CHECK(run(name, std::string_view(line).substr(first + 1, second - first - 1)) ==
+          printed(std::string_view(line).substr(second + 1)));
     ++count;
   }
   CHECK(count > 60);

@@ -20,7 +20,8 @@ struct CompiledEntry {
 };
 [[nodiscard]] std::span<const CompiledEntry> compiled_manifest() noexcept;
 
-/// The plans of the shipped manifest, in the order of its entries; the same as reading and compiling it would give.
+/// The plans of the shipped manifest, in the order of its entries; the same as reading and
+/// compiling it would give.
 /// @errors ManifestInvalid where the data linked in is not of this build.
 [[nodiscard]] Result<std::vector<std::shared_ptr<const SignaturePlan>>> load_compiled();
 

@@ -33,7 +33,8 @@ struct Token {
   double float_value = 0;
 };
 
-/// Splits a text into tokens; the last is kEnd. False with `error` set where a character belongs to no token.
+/// Splits a text into tokens; the last is kEnd. False with `error` set where a character belongs to
+/// no token.
 bool lex(std::string_view text, std::vector<Token>& tokens, ExprError& error);
 
 /// Nesting beyond this is refused, so that no text can exhaust the stack.
@@ -48,6 +49,9 @@ enum class Grammar : std::uint8_t {
 
 /// Parses a text into `pool`. Names stay names (kName, kAttr, kCall): resolution is the compiler's.
 /// Returns kNoExpr with `error` set where the text is not in the language.
-[[nodiscard]] signature::Expr parse(std::string_view text, Grammar grammar, signature::Pool& pool, ExprError& error);
+[[nodiscard]] signature::Expr parse(std::string_view text,
+                                    Grammar grammar,
+                                    signature::Pool& pool,
+                                    ExprError& error);
 
 }  // namespace tenon::manifest

@@ -22,12 +22,12 @@ struct Kind {
     kUnknown,  ///< reported already: fits everything
     kInt,      ///< `dim`: known not to be negative
     kBool,
-    kStr,      ///< a set of literals, or open
-    kDType,    ///< a set of dtypes; open: all registered ones
-    kSeq,      ///< items[0]; `length` where fixed
-    kMaybe,    ///< items[0]
-    kUnion,    ///< items: two or more
-    kAdt,      ///< `adt`, or any
+    kStr,    ///< a set of literals, or open
+    kDType,  ///< a set of dtypes; open: all registered ones
+    kSeq,    ///< items[0]; `length` where fixed
+    kMaybe,  ///< items[0]
+    kUnion,  ///< items: two or more
+    kAdt,    ///< `adt`, or any
     kNone,
     kValue,
   };
@@ -77,7 +77,8 @@ struct Kind {
 [[nodiscard]] Kind join(const Kind& a, const Kind& b);
 [[nodiscard]] bool ordered(const Kind& a, const Kind& b);
 [[nodiscard]] bool comparable(const Kind& a, const Kind& b);
-/// What remains of a kind where the value equals one of the literals; the kind itself where nothing would.
+/// What remains of a kind where the value equals one of the literals; the kind itself where nothing
+/// would.
 [[nodiscard]] Kind restrict(const Kind& kind, std::span<const Kind> literals);
 /// What remains where it equals none of the strings.
 [[nodiscard]] Kind exclude(const Kind& kind, std::span<const Kind> literals);
@@ -102,7 +103,11 @@ class KindChecker {
               std::span<const signature::AdtType> adts,
               std::span<const std::string> symbol_names,
               Report report)
-      : pool_(pool), symbols_(std::move(symbols)), adts_(adts), names_(symbol_names), report_(std::move(report)) {}
+      : pool_(pool),
+        symbols_(std::move(symbols)),
+        adts_(adts),
+        names_(symbol_names),
+        report_(std::move(report)) {}
 
   void set_formals(std::vector<Kind> formals) { formals_ = std::move(formals); }
   /// Kinds of each type family's formals.
@@ -110,7 +115,9 @@ class KindChecker {
   /// Expressions are folded at a point: what is present there has lost its Maybe.
   void set_at_point() { at_point_ = true; }
   /// At a point: which constructor an ADT symbol has, so that its fields are known.
-  void set_constructors(std::map<std::uint32_t, std::string> constructors) { constructors_ = std::move(constructors); }
+  void set_constructors(std::map<std::uint32_t, std::string> constructors) {
+    constructors_ = std::move(constructors);
+  }
 
   Kind check(signature::Expr e);
   /// Checks, and reports where the kind does not fit.
@@ -130,7 +137,10 @@ class KindChecker {
     FactMap when_false;
   };
 
-  Kind fault(signature::Expr at, std::string text, std::string expected = {}, std::string hint = {});
+  Kind fault(signature::Expr at,
+             std::string text,
+             std::string expected = {},
+             std::string hint = {});
   Kind subject_kind(const Subject& subject) const;
   Kind symbol(signature::Expr e);
   Kind formal(signature::Expr e);

@@ -1,4 +1,5 @@
-// Cells: values during evaluation, borrowed and trivially copyable; and the arena that holds what they point to.
+// Cells: values during evaluation, borrowed and trivially copyable; and the arena that holds what
+// they point to.
 #pragma once
 
 #include <cstddef>
@@ -75,11 +76,15 @@ struct Cell {
     return c;
   }
   [[nodiscard]] bool is_sequence() const { return tag == Tag::kInts || tag == Tag::kList; }
-  [[nodiscard]] bool is_number() const { return tag == Tag::kInt || tag == Tag::kFloat || tag == Tag::kBool; }
+  [[nodiscard]] bool is_number() const {
+    return tag == Tag::kInt || tag == Tag::kFloat || tag == Tag::kBool;
+  }
   [[nodiscard]] DType dtype() const { return static_cast<DType>(i); }
   [[nodiscard]] std::string_view str() const { return {text, count}; }
   /// Item of a sequence.
-  [[nodiscard]] Cell item(std::size_t n) const { return tag == Tag::kInts ? integer(ints[n]) : cells[n]; }
+  [[nodiscard]] Cell item(std::size_t n) const {
+    return tag == Tag::kInts ? integer(ints[n]) : cells[n];
+  }
 
  private:
   static Cell of_tag(Tag tag, std::int64_t v) {
@@ -96,7 +101,9 @@ class Arena {
   explicit Arena(std::size_t first_bytes = 0) {
     if (first_bytes != 0) grow(first_bytes);
   }
-  [[nodiscard]] std::int64_t* ints(std::size_t n) { return static_cast<std::int64_t*>(take(n * sizeof(std::int64_t))); }
+  [[nodiscard]] std::int64_t* ints(std::size_t n) {
+    return static_cast<std::int64_t*>(take(n * sizeof(std::int64_t)));
+  }
   [[nodiscard]] Cell* cells(std::size_t n);
   [[nodiscard]] tenon_value* values(std::size_t n);
   [[nodiscard]] char* bytes(std::size_t n) { return static_cast<char*>(take(n)); }
@@ -117,7 +124,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-/// A cell for `value`; what it points to is copied into the arena (objects stay borrowed from `value`).
+/// A cell for `value`; what it points to is copied into the arena (objects stay borrowed from
+/// `value`).
 [[nodiscard]] Cell cell_of(const Value& value, Arena& arena);
 [[nodiscard]] Value value_of(const Cell& cell);
 /// As it crosses to plugins; lists are laid out in the arena.
@@ -125,7 +133,8 @@ class Arena {
 /// "[2, 3]", "'tanh'", "None".
 [[nodiscard]] std::string print(const Cell& cell);
 
-/// Python's ==: an int and a double compare exactly, a string and a dtype by name, sequences element by element.
+/// Python's ==: an int and a double compare exactly, a string and a dtype by name, sequences
+/// element by element.
 [[nodiscard]] bool equal(const Cell& a, const Cell& b);
 /// Three-way order of two ints or doubles; unordered where one is NaN.
 enum class Order : std::uint8_t { kLess, kEqual, kGreater, kUnordered };

@@ -1,4 +1,5 @@
-// Conversion of given values by the types of parameters: defaults, constructor arguments, workload rows.
+// Conversion of given values by the types of parameters: defaults, constructor arguments, workload
+// rows.
 #pragma once
 
 #include <span>
@@ -10,12 +11,18 @@
 
 namespace tenon::signature {
 
-/// The value as the first member of the type that accepts it takes it. An ADT's invariant is checked.
-/// @errors SignatureMismatch: what was given, and what the type takes. The caller adds the parameter's name.
-[[nodiscard]] Result<Value> convert(const ParamType& type, std::string_view type_text, const PlanData& data,
+/// The value as the first member of the type that accepts it takes it. An ADT's invariant is
+/// checked.
+/// @errors SignatureMismatch: what was given, and what the type takes. The caller adds the
+/// parameter's name.
+[[nodiscard]] Result<Value> convert(const ParamType& type,
+                                    std::string_view type_text,
+                                    const PlanData& data,
                                     const Value& given);
 
 /// The value as an ADT literal: a map with one key, `{masked: {max_m: 128}}`, or an AdtValue.
-[[nodiscard]] Result<Value> convert_adt(const AdtType& type, const Pool& pool, const AdtValue& given);
+[[nodiscard]] Result<Value> convert_adt(const AdtType& type,
+                                        const Pool& pool,
+                                        const AdtValue& given);
 
 }  // namespace tenon::signature

@@ -14,8 +14,8 @@ namespace tenon::signature {
 /// Comprehensions nest at most this deep.
 inline constexpr std::size_t kMaxBound = 8;
 
-/// What an expression is evaluated in. Where `error` is null a failure is reported by `false` alone, and
-/// nothing is allocated beside the arena.
+/// What an expression is evaluated in. Where `error` is null a failure is reported by `false`
+/// alone, and nothing is allocated beside the arena.
 struct Env {
   const Pool* pool = nullptr;
   /// By symbol number; kUnset: unknown.
@@ -40,7 +40,8 @@ struct Env {
   [[nodiscard]] bool explains() const { return error != nullptr; }
 };
 
-/// The value of an expression; false where it has none (a zero divisor, an overflow, an unknown name).
+/// The value of an expression; false where it has none (a zero divisor, an overflow, an unknown
+/// name).
 [[nodiscard]] bool evaluate(Env& env, Expr e, Cell& out);
 /// The same for a Bool: false in `ok` where it has no value.
 [[nodiscard]] bool evaluate_bool(Env& env, Expr e, bool& out);

@@ -24,19 +24,20 @@ enum class Op : std::uint8_t {
   kString,  ///< value: string index; also a dtype constant
   kTuple,   ///< children
   // Names. The parser makes kName, kAttr and kCall; resolution replaces them by what they mean.
-  kName,     ///< value: string index
-  kAttr,     ///< child 0; value: string index of the attribute
-  kCall,     ///< value: string index of the callee; children: arguments, keywords as kKeyword
-  kKeyword,  ///< child 0; value: string index of the keyword
-  kSymbol,   ///< value: symbol number
-  kBound,    ///< value: comprehension depth, from 0
-  kFormal,   ///< value: number of the family's formal
-  kPayload,  ///< child 0, a Maybe: v.value
-  kKind,     ///< child 0, an ADT: x.kind
-  kField,    ///< child 0, an ADT; value: string index of the field
-  kPresent,  ///< child 0: a kSymbol or kFormal
-  kBytes,    ///< child 0: a tensor's kSymbol
-  kPrimitive,  ///< value: number in the primitive table; children: one per formal, kAbsent where not given
+  kName,       ///< value: string index
+  kAttr,       ///< child 0; value: string index of the attribute
+  kCall,       ///< value: string index of the callee; children: arguments, keywords as kKeyword
+  kKeyword,    ///< child 0; value: string index of the keyword
+  kSymbol,     ///< value: symbol number
+  kBound,      ///< value: comprehension depth, from 0
+  kFormal,     ///< value: number of the family's formal
+  kPayload,    ///< child 0, a Maybe: v.value
+  kKind,       ///< child 0, an ADT: x.kind
+  kField,      ///< child 0, an ADT; value: string index of the field
+  kPresent,    ///< child 0: a kSymbol or kFormal
+  kBytes,      ///< child 0: a tensor's kSymbol
+  kPrimitive,  ///< value: number in the primitive table; children: one per formal, kAbsent where
+               ///< not given
   // Operators
   kAdd,
   kSub,
@@ -44,7 +45,8 @@ enum class Op : std::uint8_t {
   kFloorDiv,
   kMod,
   kNeg,
-  kCompare,  ///< children: operands; value: CompareOp of each adjacent pair, 4 bits each from the lowest
+  kCompare,  ///< children: operands; value: CompareOp of each adjacent pair, 4 bits each from the
+             ///< lowest
   kAnd,      ///< children
   kOr,       ///< children
   kNot,
@@ -55,7 +57,8 @@ enum class Op : std::uint8_t {
   // Shapes
   kList,    ///< children: axes
   kSplice,  ///< child 0: a sequence
-  kFamily,  ///< value: string index before resolution, family number after; children: actual arguments
+  kFamily,  ///< value: string index before resolution, family number after; children: actual
+            ///< arguments
 };
 
 /// Comparison operators of a chain.
@@ -94,22 +97,31 @@ struct Pool {
   /// The string's index, the same for equal strings.
   std::uint32_t intern(std::string_view text);
   Expr add(Node node, std::span<const Expr> children = {});
-  Expr add(Op op, std::uint32_t column, std::span<const Expr> children = {}, std::int64_t value = 0);
+  Expr add(Op op,
+           std::uint32_t column,
+           std::span<const Expr> children = {},
+           std::int64_t value = 0);
 };
 
 /// The expression in the language's syntax, for messages. `symbol_names` names the kSymbol nodes.
-[[nodiscard]] std::string print(const Pool& pool, Expr e, std::span<const std::string> symbol_names = {});
+[[nodiscard]] std::string print(const Pool& pool,
+                                Expr e,
+                                std::span<const std::string> symbol_names = {});
 
 /// True for literals and tuples of literals.
 [[nodiscard]] bool is_constant(const Pool& pool, Expr e);
-/// True if the expression reads no symbol, no formal and no bound variable of an enclosing comprehension.
+/// True if the expression reads no symbol, no formal and no bound variable of an enclosing
+/// comprehension.
 [[nodiscard]] bool is_closed(const Pool& pool, Expr e);
 /// Structural equality.
 [[nodiscard]] bool same(const Pool& a, Expr x, const Pool& b, Expr y);
 /// Copies a subtree into another pool.
 Expr copy(const Pool& from, Expr e, Pool& to);
-/// Appends every symbol number that the subtree reads, in order of first occurrence. `present(x)` and `bytes(x)`
-/// count only with `with_presence`.
-void collect_symbols(const Pool& pool, Expr e, std::vector<std::uint32_t>& symbols, bool with_presence);
+/// Appends every symbol number that the subtree reads, in order of first occurrence. `present(x)`
+/// and `bytes(x)` count only with `with_presence`.
+void collect_symbols(const Pool& pool,
+                     Expr e,
+                     std::vector<std::uint32_t>& symbols,
+                     bool with_presence);
 
 }  // namespace tenon::signature

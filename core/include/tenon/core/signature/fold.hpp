@@ -1,4 +1,5 @@
-// Folding: what an expression becomes where discriminants are fixed. Type families are expanded on the way.
+// Folding: what an expression becomes where discriminants are fixed. Type families are expanded on
+// the way.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct AdtFacts {
   std::vector<std::pair<std::string, Value>> fields;
 };
 
-/// What is fixed, by symbol number. A partial one leaves presences unknown (-1) and symbols unfixed.
+/// What is fixed, by symbol number. A partial one leaves presences unknown (-1) and symbols
+/// unfixed.
 struct Facts {
   std::vector<std::int8_t> presence;
   std::vector<std::optional<Value>> fixed;
@@ -43,7 +45,8 @@ struct FoldError {
 /// Folds expressions of a plan into a pool of its own.
 class Folder {
  public:
-  Folder(const PlanData& data, const Facts& facts, Pool& out) : data_(data), facts_(facts), out_(out) {
+  Folder(const PlanData& data, const Facts& facts, Pool& out)
+      : data_(data), facts_(facts), out_(out) {
     lets_.resize(data.lets.size());
   }
 
@@ -51,7 +54,8 @@ class Folder {
   Expr fold(Expr e) { return fold(e, {}); }
   /// A shape term, families expanded: a kList. kNoExpr where that failed or cannot be decided yet.
   Expr shape(Expr e) { return shape(e, {}); }
-  /// Lets, by number, that are replaced by what they stand for: those that nothing evaluates beforehand.
+  /// Lets, by number, that are replaced by what they stand for: those that nothing evaluates
+  /// beforehand.
   void inline_lets(std::vector<bool> lets) { inlined_ = std::move(lets); }
   /// The let, if it folds to a constant here; else kNoExpr.
   Expr constant_let(std::uint32_t let);
@@ -76,7 +80,10 @@ class Folder {
   Expr constant(const Value& value, std::uint32_t column);
   Expr evaluate_closed(Expr e);
   Expr family(Expr e, const Node& n, Actuals actuals);
-  std::optional<bool> matches(const PatternData& pattern, Expr key, bool absent, const AdtFacts* adt);
+  std::optional<bool> matches(const PatternData& pattern,
+                              Expr key,
+                              bool absent,
+                              const AdtFacts* adt);
   Expr fail(FoldError::Kind kind, std::string text);
 
   const PlanData& data_;

@@ -1,4 +1,5 @@
-// A compiled manifest entry as plain data: what the front end makes, and generated source may hold instead.
+// A compiled manifest entry as plain data: what the front end makes, and generated source may hold
+// instead.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +48,22 @@ struct Symbol {
   SourceLocation where;
 };
 
-// ---- Parameter types --------------------------------------------------------------------------------
+// ---- Parameter types
+// --------------------------------------------------------------------------------
 
 /// Kind of one member of a parameter's type.
-enum class TypeTag : std::uint8_t { kInt, kBool, kFloat, kNumber, kEnum, kStr, kDType, kSeq, kAdt, kObject };
+enum class TypeTag : std::uint8_t {
+  kInt,
+  kBool,
+  kFloat,
+  kNumber,
+  kEnum,
+  kStr,
+  kDType,
+  kSeq,
+  kAdt,
+  kObject
+};
 
 /// One member of a parameter's type, and what it takes.
 struct TypeMember {
@@ -86,7 +99,8 @@ struct AdtType {
   std::vector<AdtConstructorType> constructors;
 };
 
-// ---- Type families ----------------------------------------------------------------------------------
+// ---- Type families
+// ----------------------------------------------------------------------------------
 
 /// A `when` of a type family's case.
 struct PatternData {
@@ -108,7 +122,8 @@ struct FamilyData {
   SourceLocation where;
 };
 
-// ---- The signature ----------------------------------------------------------------------------------
+// ---- The signature
+// ----------------------------------------------------------------------------------
 
 /// The compiled expressions of a tensor.
 struct TensorData {
@@ -122,9 +137,9 @@ struct TensorData {
 /// Something that tells calls apart and has finitely many values.
 struct Discriminant {
   enum class Kind : std::uint8_t {
-    kBool,            ///< a Bool parameter
-    kEnum,            ///< an enum parameter
-    kAdt,             ///< an ADT parameter: constructor and finite fields; None too where it is Maybe
+    kBool,  ///< a Bool parameter
+    kEnum,  ///< an enum parameter
+    kAdt,   ///< an ADT parameter: constructor and finite fields; None too where it is Maybe
     kParamPresence,   ///< of any other Maybe parameter
     kTensorPresence,  ///< of a tensor with `optional: true`
     kOutPresence,
@@ -138,7 +153,8 @@ struct Discriminant {
 
 /// The compiled expressions of an interface's argument, and of the interface.
 struct ArgData {
-  TextExpr shape;  ///< over the call's fields as formals; the one after them is the element of a list
+  TextExpr
+      shape;  ///< over the call's fields as formals; the one after them is the element of a list
   TextExpr dtype;  ///< of a temporary
 };
 struct InterfaceData {

@@ -1,4 +1,5 @@
-// The table of primitives: name, argument kinds, result kind, implementation, one line of documentation.
+// The table of primitives: name, argument kinds, result kind, implementation, one line of
+// documentation.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@ enum class FormalKind : std::uint8_t {
   kShape,
   kInt,
   kBool,
-  kAxes,            ///< Int | Seq[Int] | None
-  kPerAxis,         ///< Int | Seq[Maybe[Int]] | None
+  kAxes,     ///< Int | Seq[Int] | None
+  kPerAxis,  ///< Int | Seq[Maybe[Int]] | None
   kMaybeInt,
   kDType,
   kMaybeDType,
   kValue,
-  kSeq,             ///< of anything
+  kSeq,  ///< of anything
   kSeqInt,
   kSeqBool,
-  kReduceMode,      ///< 'full' | 'noop' | 'reject'
+  kReduceMode,  ///< 'full' | 'noop' | 'reject'
   kAdt,
-  kSeqShape,        ///< Seq[Shape]
+  kSeqShape,  ///< Seq[Shape]
 };
 enum class ResultKind : std::uint8_t {
   kInt,
@@ -37,10 +38,10 @@ enum class ResultKind : std::uint8_t {
   kShape,
   kSeqInt,
   kDType,
-  kFirstDType,   ///< the set of the argument, ints replaced by float32
-  kJoinDTypes,   ///< the union of both arguments' sets
-  kCategory,     ///< 'bool' | 'int' | 'float' | 'complex'
-  kItems,        ///< Int, or Dim where the sequence holds Dims
+  kFirstDType,  ///< the set of the argument, ints replaced by float32
+  kJoinDTypes,  ///< the union of both arguments' sets
+  kCategory,    ///< 'bool' | 'int' | 'float' | 'complex'
+  kItems,       ///< Int, or Dim where the sequence holds Dims
 };
 
 /// One argument that a primitive takes.
@@ -54,8 +55,8 @@ struct Formal {
 struct Primitive {
   std::string_view name;
   std::span<const Formal> formals;
-  bool variadic = false;  ///< the only formal repeats, at least once
-  bool takes_each = false;  ///< the first argument may be a comprehension
+  bool variadic = false;         ///< the only formal repeats, at least once
+  bool takes_each = false;       ///< the first argument may be a comprehension
   bool value_primitive = false;  ///< a workload row may write it over integer literals
   ResultKind result;
   /// Arguments in formal order, kUnset where not given.
@@ -71,9 +72,12 @@ struct Primitive {
 [[nodiscard]] bool wrap_axis(std::int64_t axis, std::int64_t rank, std::int64_t& out) noexcept;
 /// "[-3, 2] at rank 3": the axes that wrap.
 [[nodiscard]] std::string axis_range(std::int64_t rank);
-/// Right-aligned broadcast of two shapes, as the primitive does it. False where sizes disagree; `axis` is then the
-/// axis of the result, counted from the right.
-[[nodiscard]] bool broadcast_pair(std::span<const std::int64_t> a, std::span<const std::int64_t> b,
-                                  std::int64_t* out, std::uint32_t& rank, std::uint32_t& axis_from_right) noexcept;
+/// Right-aligned broadcast of two shapes, as the primitive does it. False where sizes disagree;
+/// `axis` is then the axis of the result, counted from the right.
+[[nodiscard]] bool broadcast_pair(std::span<const std::int64_t> a,
+                                  std::span<const std::int64_t> b,
+                                  std::int64_t* out,
+                                  std::uint32_t& rank,
+                                  std::uint32_t& axis_from_right) noexcept;
 
 }  // namespace tenon::signature

@@ -1,4 +1,5 @@
-// Specialising a plan: points of the discriminants, the branch that a point selects, the order of inference.
+// Specialising a plan: points of the discriminants, the branch that a point selects, the order of
+// inference.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace tenon::signature {
 
-/// A choice per discriminant; -1: unknown. Bool and presence: 0 or 1. Enum: the member. ADT: the number in
-/// `adt_choices`, after None (0) where it is Maybe.
+/// A choice per discriminant; -1: unknown. Bool and presence: 0 or 1. Enum: the member. ADT: the
+/// number in `adt_choices`, after None (0) where it is Maybe.
 using Choices = std::vector<std::int32_t>;
 
 /// Every constructor with every combination of its Bool and enum fields, in declaration order.
@@ -21,9 +22,12 @@ using Choices = std::vector<std::int32_t>;
 /// How many choices a discriminant has.
 [[nodiscard]] std::size_t choice_count(const PlanData& data, const Discriminant& discriminant);
 
-/// What the choices fix; presences under conditions are completed to a fixpoint through lets. `unsettled` names the
-/// first tensor whose presence stays open although every discriminant is chosen.
-[[nodiscard]] Facts facts_of(const PlanData& data, const Choices& choices, std::optional<std::uint32_t>* unsettled = nullptr);
+/// What the choices fix; presences under conditions are completed to a fixpoint through lets.
+/// `unsettled` names the first tensor whose presence stays open although every discriminant is
+/// chosen.
+[[nodiscard]] Facts facts_of(const PlanData& data,
+                             const Choices& choices,
+                             std::optional<std::uint32_t>* unsettled = nullptr);
 
 /// An axis or splice of a shape at a point.
 struct Element {
@@ -50,7 +54,7 @@ enum class StepKind : std::uint8_t {
   kBindSplice,  ///< target := the matching axes
   kCheckDim,
   kCheckSplice,
-  kList,        ///< every element of a list: binds `targets`, checks the rest
+  kList,  ///< every element of a list: binds `targets`, checks the rest
 };
 struct Step {
   StepKind kind = StepKind::kTensor;
@@ -75,13 +79,13 @@ struct Prefix {
   Facts facts;
   Pool pool;
   std::vector<TensorTerm> construction_tensors;
-  std::vector<Step> steps;                  ///< over construction-time tensors
-  std::vector<RefinementTerm> refinements;  ///< decided at construction
-  std::vector<Element> sizes;               ///< axes that must be non-negative and are known
-  std::vector<std::uint32_t> size_owners;   ///< the tensor of each
-  std::vector<bool> known;                  ///< symbols with a value after construction
-  std::vector<bool> settled;                ///< refinements decided at construction
-  std::optional<std::uint32_t> rejected_by; ///< refinement that is false whatever the call
+  std::vector<Step> steps;                   ///< over construction-time tensors
+  std::vector<RefinementTerm> refinements;   ///< decided at construction
+  std::vector<Element> sizes;                ///< axes that must be non-negative and are known
+  std::vector<std::uint32_t> size_owners;    ///< the tensor of each
+  std::vector<bool> known;                   ///< symbols with a value after construction
+  std::vector<bool> settled;                 ///< refinements decided at construction
+  std::optional<std::uint32_t> rejected_by;  ///< refinement that is false whatever the call
   std::optional<FoldError> error;
 };
 
@@ -91,8 +95,8 @@ struct Branch {
   Facts facts;
   Pool pool;
   std::optional<std::uint32_t> rejected_by;  ///< the refinement that is false at this point
-  std::optional<FoldError> error;            ///< folding failed: an entry that was accepted never has it
-  std::uint32_t error_symbol = 0;            ///< where: the tensor or let
+  std::optional<FoldError> error;  ///< folding failed: an entry that was accepted never has it
+  std::uint32_t error_symbol = 0;  ///< where: the tensor or let
   std::vector<TensorTerm> construction_tensors;
   std::vector<TensorTerm> inputs;
   std::vector<TensorTerm> outputs;
@@ -106,7 +110,9 @@ struct Branch {
 
 /// The plan for given choices: what construction settles, then what a call does.
 [[nodiscard]] Prefix make_prefix(const PlanData& data, const Choices& choices);
-[[nodiscard]] Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& choices);
+[[nodiscard]] Branch make_branch(const PlanData& data,
+                                 const Prefix& prefix,
+                                 const Choices& choices);
 
 /// An affine term `a * M + e` in one unknown.
 [[nodiscard]] bool is_affine(const Pool& pool, Expr e, std::uint32_t unknown);
@@ -116,7 +122,8 @@ struct Branch {
 [[nodiscard]] const TensorData& tensor_data(const PlanData& data, std::uint32_t symbol);
 /// Every tensor's symbol: construction-time tensors, inputs, outputs.
 [[nodiscard]] inline bool is_tensor(SymbolKind kind) {
-  return kind == SymbolKind::kConstruction || kind == SymbolKind::kInput || kind == SymbolKind::kOutput;
+  return kind == SymbolKind::kConstruction || kind == SymbolKind::kInput ||
+         kind == SymbolKind::kOutput;
 }
 
 }  // namespace tenon::signature
