@@ -356,6 +356,7 @@ std::optional<signature::PlanData> Compiler::run() {
   declare_lets();
   let_kinds();
   declare_tensors();
+  declare_metadata();
   declare_refinements();
   declare_combos();
   declare_roofline();

@@ -187,6 +187,7 @@ void Compiler::check_point(const Choices& choices) {
   check_branch_kinds(branch);
   check_branch_combos(branch);
   check_interfaces(branch);
+  check_branch_metadata(branch);
 }
 
 std::string Compiler::describe(const Choices& choices) const {

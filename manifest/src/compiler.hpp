@@ -46,6 +46,7 @@ class Compiler {
   void declare_tensors();
   void declare_lets();
   void declare_refinements();
+  void declare_metadata();  // compile_metadata.cpp
   void declare_combos();
   void declare_roofline();
   void declare_discriminants();
@@ -65,6 +66,7 @@ class Compiler {
   // resolve.cpp
   TextExpr expression(const Text& text, Grammar grammar, const ExprScope& scope);
   Expr resolve(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
+  signature::MetadataCall metadata_call(const Text& text, std::uint32_t tensor, bool predicate, const std::string& field);
   Expr resolve_name(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
   Expr resolve_attribute(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
   Expr resolve_call(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
@@ -82,6 +84,7 @@ class Compiler {
   void check_point(const signature::Choices& choices);
   void check_branch_kinds(const signature::Branch& branch);
   void check_branch_combos(const signature::Branch& branch);
+  void check_branch_metadata(const signature::Branch& branch);  // compile_metadata.cpp
   /// "at trans_a=true, bias absent"
   [[nodiscard]] std::string describe(const signature::Choices& choices) const;
   [[nodiscard]] bool accepted(const signature::Choices& choices) const;

@@ -121,6 +121,17 @@ Result<std::vector<fs::path>> yaml_files(const fs::path& folder) {
   return paths;
 }
 
+/// The types of a folder's entries: in `types.yaml` of the folder, else of the one above it.
+void add_types(const fs::path& folder, std::vector<fs::path>& paths) {
+  std::error_code code;
+  for (const fs::path& place : {folder, folder / ".."}) {
+    const fs::path types = place / "types.yaml";
+    if (!fs::is_regular_file(types, code)) continue;
+    paths.push_back(types.lexically_normal());
+    return;
+  }
+}
+
 }  // namespace
 
 LoadedSet load_texts(std::span<const NamedText> files, const LoadOptions& options) {
@@ -137,7 +148,7 @@ LoadedSet load_texts(std::span<const NamedText> files, const LoadOptions& option
       read_entries(scope, file.name, *root, options, loaded.set);
     }
   }
-  check_set(loaded.set, loaded.diagnostics);
+  check_set(loaded.set, options, loaded.diagnostics);
   mark_faulty(loaded.set, loaded.diagnostics);
   for (const SourceFile& file : loaded.set.files) loaded.diagnostics.attach_source(file.path, *file.contents);
   loaded.diagnostics.finish();
@@ -151,19 +162,21 @@ Result<LoadedSet> load_folder(const fs::path& folder, const LoadOptions& options
   return load_files(paths, options);
 }
 
-Result<LoadedSet> load_files(std::span<const fs::path> paths, const LoadOptions& options) {
+Result<LoadedSet> load_files(std::span<const fs::path> paths, const LoadOptions& given) {
+  LoadOptions options = given;
   std::vector<fs::path> all;
   for (const fs::path& path : paths) {
     std::error_code code;
     if (!fs::is_directory(path, code)) {
+      options.complete = false;
       all.push_back(path);
-      const fs::path types = path.parent_path() / "types.yaml";
-      if (path.filename() != "types.yaml" && fs::is_regular_file(types, code)) all.push_back(types);
+      if (path.filename() != "types.yaml") add_types(path.parent_path(), all);
       continue;
     }
     Result<std::vector<fs::path>> found = yaml_files(path);
     if (!found) return fail(std::move(found).error());
     all.insert(all.end(), found->begin(), found->end());
+    add_types(path, all);
   }
   std::vector<NamedText> files;
   std::set<fs::path> seen;

@@ -3,6 +3,7 @@
 
 #include "reader_scope.hpp"
 #include "tenon/manifest/entry.hpp"
+#include "tenon/manifest/reader.hpp"
 
 namespace tenon::manifest {
 
@@ -20,6 +21,6 @@ void read_interfaces(const Scope& scope, const Node* steps, const Node* interfac
 void read_types(const Scope& file, const Node& root, std::vector<AdtDecl>& adts);
 
 /// Faults that only the whole set shows: names given twice, references to entries, unknown ADT names.
-void check_set(ManifestSet& set, DiagnosticList& diagnostics);
+void check_set(ManifestSet& set, const LoadOptions& options, DiagnosticList& diagnostics);
 
 }  // namespace tenon::manifest

@@ -15,7 +15,8 @@ namespace {
 
 class SetChecker {
  public:
-  SetChecker(ManifestSet& set, DiagnosticList& diagnostics) : set_(set), diagnostics_(diagnostics) {}
+  SetChecker(ManifestSet& set, const LoadOptions& options, DiagnosticList& diagnostics)
+      : set_(set), options_(options), diagnostics_(diagnostics) {}
 
   void run() {
     for (const AdtDecl& adt : set_.adts) check_twice(adts_, adt.name, adt.where, adt.name, "", "adt.duplicate", "type");
@@ -99,6 +100,9 @@ class SetChecker {
     d.found = fmt::format("'{}'", op.text);
     d.expected = "the name of an entry";
     d.hint = did_you_mean(op.text, names, 1);
+    if (options_.complete) return;
+    d.severity = Severity::kAdvisory;  // it may stand in a file that was not named
+    if (d.hint.empty()) d.hint = "check it together with the files that hold the other ops";
   }
 
   void check_kernel(const Entry& entry, const Text& kernel, std::size_t stage) {
@@ -143,6 +147,7 @@ class SetChecker {
   }
 
   ManifestSet& set_;
+  const LoadOptions& options_;
   DiagnosticList& diagnostics_;
   Seen ops_;
   Seen adts_;
@@ -152,6 +157,8 @@ class SetChecker {
 
 }  // namespace
 
-void check_set(ManifestSet& set, DiagnosticList& diagnostics) { SetChecker(set, diagnostics).run(); }
+void check_set(ManifestSet& set, const LoadOptions& options, DiagnosticList& diagnostics) {
+  SetChecker(set, options, diagnostics).run();
+}
 
 }  // namespace tenon::manifest

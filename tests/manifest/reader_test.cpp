@@ -350,9 +350,30 @@ DemoFwdOp:
     REQUIRE(single.has_value());
     CHECK(single->diagnostics.empty());
     CHECK(single->set.adts.size() == 1);
+    std::filesystem::create_directory(folder.path / "spec");
+    std::filesystem::rename(folder.path / "demo.yaml", folder.path / "spec" / "demo.yaml");
+    const auto below = load_folder(folder.path / "spec");
+    REQUIRE(below.has_value());
+    CHECK(below->diagnostics.empty());
+    CHECK(below->set.adts.size() == 1);
     const auto missing = load_folder(folder.path / "none");
     REQUIRE_FALSE(missing.has_value());
     CHECK(missing.error().code() == ErrorCode::kManifestInvalid);
+  }
+
+  TEST_CASE("an op that a single file does not hold may stand in another") {
+    const TempFolder folder;
+    folder.write("demo.yaml", entry(kUnary, "  composition: {kind: composite, stages: [{name: s, op: ElsewhereFwdOp}]}\n"));
+    const std::vector<std::filesystem::path> one{folder.path / "demo.yaml"};
+
+    const auto single = load_files(one);
+    const auto whole = load_folder(folder.path);
+
+    REQUIRE(single.has_value());
+    CHECK(single->diagnostics.error_count() == 0);
+    CHECK(single->diagnostics.size() == 1);
+    REQUIRE(whole.has_value());
+    CHECK(whole->diagnostics.error_count() == 1);
   }
 
   TEST_CASE("the shipped manifest is embedded as it stands in its files, and read without a word") {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tenon/manifest/reader.hpp"
+#include "tenon/manifest/check.hpp"
 
 using namespace tenon::manifest;  // NOLINT(google-build-using-namespace): one layer's names
 
@@ -24,5 +24,25 @@ TEST_SUITE("manifest/style") {
     CHECK_MESSAGE(loaded.diagnostics.empty(), loaded.diagnostics.to_text());
     CHECK(loaded.set.entries.size() >= 45);
     CHECK(loaded.set.adts.size() == 2);
+  }
+
+  TEST_CASE("the test entries compile, and every row becomes calls") {
+    const CheckedSet checked = check(load_style());
+
+    CHECK_MESSAGE(checked.diagnostics.error_count() == 0, checked.diagnostics.to_text());  // advisories may stand
+    std::size_t cases = 0;
+    for (std::size_t i = 0; i < checked.plans.size(); ++i) {
+      INFO("op: ", checked.set.entries[i].decl.name);
+      CHECK(checked.plans[i] != nullptr);
+      CHECK(checked.workloads[i].cases.size() >= checked.set.entries[i].workloads.size());
+      cases += checked.workloads[i].cases.size();
+    }
+    CHECK(cases >= 90);
+  }
+
+  TEST_CASE("the shipped entries pass the whole check") {
+    const CheckedSet checked = check(load_shipped());
+
+    CHECK_MESSAGE(checked.diagnostics.empty(), checked.diagnostics.to_text());
   }
 }

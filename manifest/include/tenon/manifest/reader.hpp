@@ -31,6 +31,8 @@ struct LoadOptions {
   std::string ns = "tenon";
   /// False for the text that a plugin brings: its name says nothing of a family, and may hold several.
   bool file_names_families = true;
+  /// False where the set holds some files of a larger one: an op that is not there is then no error.
+  bool complete = true;
 };
 
 /// Reads texts as one set. Duplicate ops, interfaces and schema names across files are errors with both places.
@@ -41,7 +43,8 @@ struct LoadOptions {
 /// @errors ManifestInvalid where the folder cannot be read or has no such file.
 [[nodiscard]] Result<LoadedSet> load_folder(const std::filesystem::path& folder, const LoadOptions& options = {});
 
-/// Files and folders together as one set. Beside a file, `types.yaml` of its folder is read as well.
+/// Files and folders together as one set. `types.yaml` of a folder, or else of the one above it,
+/// is read as well, also for single files.
 /// @errors ManifestInvalid naming the path that cannot be read.
 [[nodiscard]] Result<LoadedSet> load_files(std::span<const std::filesystem::path> paths, const LoadOptions& options = {});
 

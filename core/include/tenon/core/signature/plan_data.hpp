@@ -125,6 +125,16 @@ struct FamilyData {
 // ---- The signature
 // ----------------------------------------------------------------------------------
 
+/// A generator's call (`values`) or a predicate's (one of `requires`). Only workload rows evaluate them.
+struct MetadataCall {
+  std::string name;
+  std::vector<Expr> args;                ///< kNoExpr where the argument is another tensor's contents
+  std::vector<std::uint32_t> contents;   ///< parallel: the symbol of that tensor
+  bool known = true;                     ///< false: no such function here; the row cannot be instantiated
+  std::string text;
+  SourceLocation where;
+};
+
 /// The compiled expressions of a tensor.
 struct TensorData {
   TextExpr dtype;
@@ -132,6 +142,8 @@ struct TensorData {
   TextExpr optional;    ///< condition; absent where the flag in OpDecl says it all
   TextExpr mutated;     ///< likewise
   TextExpr list_count;  ///< of an output list
+  std::optional<MetadataCall> values;
+  std::vector<MetadataCall> requirements;
 };
 
 /// Something that tells calls apart and has finitely many values.

@@ -1,0 +1,28 @@
+// Reader, compiler and rows, one after the other, over a whole set.
+#include "tenon/manifest/check.hpp"
+
+#include "tenon/manifest/compile.hpp"
+
+namespace tenon::manifest {
+
+CheckedSet check(LoadedSet loaded) {
+  CheckedSet checked;
+  checked.set = std::move(loaded.set);
+  checked.diagnostics = std::move(loaded.diagnostics);
+  for (Entry& entry : checked.set.entries) {
+    checked.plans.emplace_back();
+    checked.workloads.emplace_back();
+    std::optional<signature::PlanData> data = compile_data(entry, checked.set.adts, checked.diagnostics);
+    if (!data) {
+      entry.faulty = true;
+      continue;
+    }
+    checked.plans.back() = signature::make_plan(*data);
+    checked.workloads.back() = instantiate(entry, *data, *checked.plans.back(), checked.diagnostics);
+  }
+  for (const SourceFile& file : checked.set.files) checked.diagnostics.attach_source(file.path, *file.contents);
+  checked.diagnostics.finish();
+  return checked;
+}
+
+}  // namespace tenon::manifest
