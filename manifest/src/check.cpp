@@ -17,6 +17,12 @@ CheckedSet check(LoadedSet loaded) {
       entry.faulty = true;
       continue;
     }
+    if (!data->roofline_func.empty()) {  // none is registered in this build: the plan says the same when asked
+      Diagnostic& d = checked.diagnostics.advisory(entry.roofline.func.where, entry.decl.name, "roofline.func", "roofline.unknown",
+                                                   "the roofline is a function that this build does not have");
+      d.found = data->roofline_func;
+      d.hint = "the op's roofline is reported as unavailable";
+    }
     checked.plans.back() = signature::make_plan(*data);
     checked.workloads.back() = instantiate(entry, *data, *checked.plans.back(), checked.diagnostics);
   }

@@ -18,6 +18,11 @@ using signature::TypeTag;
 
 Diagnostic& Compiler::report(const SourceLocation& where, const std::string& field, std::string rule, std::string text) {
   failed_ = true;
+  // The same fault at many points is one mistake: the first point stands for all.
+  if (const std::size_t at = text.rfind(" (at "); at != std::string::npos && text.back() == ')') {
+    const std::string key = fmt::format("{}|{}|{}|{}", where.to_string(), field, rule, text.substr(0, at));
+    if (!said_at_points_.insert(key).second) return repeated_ = {};
+  }
   return diagnostics_.error(where, entry_.decl.name, field, std::move(rule), std::move(text));
 }
 
@@ -93,7 +98,7 @@ void Compiler::declare_params() {
   for (std::size_t i = 0; i < data_.decl.params.size(); ++i) {
     ParamDecl& param = data_.decl.params[i];
     const std::string field = "signature.params." + param.name;
-    data_.param_types.push_back(param_type(entry_.params[i].type, field + ".type"));
+    data_.param_types.push_back(param_type(entry_.params[i].type));
     const signature::ParamType& type = data_.param_types.back();
     const std::uint32_t symbol = data_.first_param + static_cast<std::uint32_t>(i);
     symbol_kinds_[symbol] = kind_of(type);
@@ -149,7 +154,7 @@ void Compiler::declare_tensors() {
   declare(entry_.inputs, data_.decl.inputs, "inputs", data_.inputs);
   declare(entry_.outputs, data_.decl.outputs, "outputs", data_.outputs);
   for (std::size_t i = 0; i < entry_.families.size(); ++i) {
-    if (family_applied_[i]) continue;
+    if (family_applied_[i] || failed_ || entry_.faulty) continue;  // the shape that applies it may be what is wrong
     report(entry_.families[i].where, "signature.types." + entry_.families[i].name, "family.unused",
            fmt::format("no shape applies type family '{}'", entry_.families[i].name))
         .hint = "remove it";

@@ -285,7 +285,7 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
       }
       if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty()))) continue;
       Diagnostic& d = report(data_.decl.where, "interfaces", "interface.active",
-                             fmt::format("step '{}' has {} active interfaces {}", data_.decl.steps[step].name, count, where));
+                             fmt::format("step '{}' has {} active interfaces ({})", data_.decl.steps[step].name, count, where));
       d.found = active.empty() ? "none" : active;
       d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";
       return;

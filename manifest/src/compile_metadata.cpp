@@ -73,7 +73,7 @@ MetadataCall Compiler::metadata_call(const Text& text, std::uint32_t tensor, boo
   const std::span<const FormalArg> formals = predicate ? info->formals : generator->formals;
   if (parsed.at(root).count != formals.size()) {
     Diagnostic& d = report(text.at(parsed.at(root).column), field, fmt::format("{}.arity", what),
-                           fmt::format("{} '{}' takes {} arguments, {} are given", what, call.name, formals.size(), parsed.at(root).count));
+                           fmt::format("{} '{}' takes {} argument{}, not {}", what, call.name, formals.size(), formals.size() == 1 ? "" : "s", parsed.at(root).count));
     for (const FormalArg& formal : formals) d.expected += (d.expected.empty() ? "" : ", ") + std::string(formal.name);
     return call;
   }

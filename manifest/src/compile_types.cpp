@@ -11,7 +11,7 @@ namespace tenon::manifest {
 using signature::Expr;
 using signature::TypeTag;
 
-signature::ParamType Compiler::param_type(const TypeText& text, const std::string& field) {
+signature::ParamType Compiler::param_type(const TypeText& text) {
   using Atom = TypeMember::Atom;
   signature::ParamType type;
   const auto member = [&](TypeTag tag) -> signature::TypeMember& {
@@ -57,11 +57,7 @@ signature::ParamType Compiler::param_type(const TypeText& text, const std::strin
       case Atom::kName: {
         const auto found = adt_by_name_.find(m.text);
         if (found == adt_by_name_.end()) {
-          std::vector<std::string> names;
-          for (const auto& [name, index] : adt_by_name_) names.push_back(name);
-          Diagnostic& d = report(text.source.where, field, "type.unknown", fmt::format("'{}' is no type", m.text));
-          d.expected = "a type of the language, or an algebraic type of types.yaml";
-          d.hint = did_you_mean(m.text, names);
+          failed_ = true;  // the reader has said so
           break;
         }
         member(TypeTag::kAdt).adt = static_cast<std::uint32_t>(found->second);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,7 @@ class Compiler {
   void let_kinds();
   void fill_may_alias();
   void fill_dtypes();
-  [[nodiscard]] signature::ParamType param_type(const TypeText& text, const std::string& field);
+  [[nodiscard]] signature::ParamType param_type(const TypeText& text);
   [[nodiscard]] Kind formal_kind(const TypeText& text) const;
 
   // resolve.cpp
@@ -118,6 +119,8 @@ class Compiler {
   bool failed_ = false;
   std::vector<std::vector<std::uint32_t>> written_sets_;  ///< that occur at accepted points
   std::size_t accepted_points_ = 0;
+  std::set<std::string> said_at_points_;  ///< faults of points that were reported at an earlier one
+  Diagnostic repeated_;                   ///< takes the words of a fault that was reported before
 };
 
 }  // namespace tenon::manifest

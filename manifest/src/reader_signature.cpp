@@ -423,8 +423,7 @@ class SignatureReader {
         if (combo_value(here.in(row.key(k).text), row.key(k), dtype)) combo.assignment.emplace_back(row.key(k).text, std::move(dtype));
       }
       if (combo.assignment.size() != row.size()) continue;
-      if (!entry_.dtype_combos.empty()) check_combo(here, combo);
-      entry_.dtype_combos.push_back(std::move(combo));
+      if (entry_.dtype_combos.empty() || check_combo(here, combo)) entry_.dtype_combos.push_back(std::move(combo));
     }
   }
 
@@ -474,7 +473,7 @@ class SignatureReader {
     return false;
   }
 
-  void check_combo(const Scope& scope, const DTypeComboRow& combo) const {
+  bool check_combo(const Scope& scope, const DTypeComboRow& combo) const {
     const auto find = [](const DTypeComboRow& row, const std::string& name) -> const Text* {
       for (const auto& [key, dtype] : row.assignment) {
         if (key == name) return &dtype;
@@ -488,7 +487,7 @@ class SignatureReader {
     if (!same_keys) {
       Diagnostic& d = scope.error(combo.where, "combos.keys", fmt::format("this row has other keys than the first one, at line {}", first.where.line));
       d.expected = "the same keys in every row";
-      return;
+      return false;
     }
     for (const DTypeComboRow& other : entry_.dtype_combos) {
       const bool equal = std::all_of(combo.assignment.begin(), combo.assignment.end(), [&](const auto& pair) {
@@ -499,8 +498,9 @@ class SignatureReader {
       Diagnostic& d = scope.error(combo.where, "combos.duplicate", fmt::format("this row stands already at line {}", other.where.line));
       d.expected = "each combination once";
       d.hint = "remove one of the two";
-      return;
+      return false;
     }
+    return true;
   }
 
   // ---- Rules between fields --------------------------------------------------------------------

@@ -266,7 +266,7 @@ class InterfaceReader {
     if (!value.is_map()) {
       a.shape = here.text(value, "the shape in which the kernel gets it");
       if (!tensor && !entry_.was_reported(key.text)) unknown(here, key);
-      interface_.args.push_back(std::move(a));
+      if (tensor) interface_.args.push_back(std::move(a));
       return;
     }
     constexpr std::array kKeys{KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"role", true}};

@@ -73,6 +73,10 @@ Expr Compiler::resolve_name(const Pool& from, Expr e, const Text& text, const Ex
   if (found == symbol_by_name_.end() && scope.dtype_names && dtype_from_name(name)) {
     return data_.pool.add(Op::kString, n.column, {}, data_.pool.intern(name));
   }
+  if (found == symbol_by_name_.end() && entry_.was_reported(name)) {
+    failed_ = true;
+    return kNoExpr;
+  }
   if (found == symbol_by_name_.end() || scope.formals_only) {
     Diagnostic& d = report(where, scope.field, "expr.name", fmt::format("'{}' is no name that can be read here", name));
     d.found = name;
@@ -95,6 +99,10 @@ Expr Compiler::resolve_name(const Pool& from, Expr e, const Text& text, const Ex
   }
   if (symbol.kind == SymbolKind::kParam && !scope.values) {
     const auto& members = data_.param_types[symbol.ordinal].members;
+    if (members.empty()) {  // its type was reported
+      failed_ = true;
+      return kNoExpr;
+    }
     const bool only_values = std::all_of(members.begin(), members.end(), [](const signature::TypeMember& m) {
       return m.tag == signature::TypeTag::kFloat || m.tag == signature::TypeTag::kNumber ||
              m.tag == signature::TypeTag::kObject || m.tag == signature::TypeTag::kStr;
@@ -166,6 +174,10 @@ Expr Compiler::resolve_presence(const Pool& from, Expr e, const Text& text, cons
     return data_.pool.add(Op::kPresent, n.column, kids);
   }
   const auto found = symbol_by_name_.find(name);
+  if (found == symbol_by_name_.end() && entry_.was_reported(name)) {
+    failed_ = true;
+    return kNoExpr;
+  }
   if (found == symbol_by_name_.end() || scope.formals_only) {
     return refuse(fmt::format("'{}' is no name that can be read here", name), did_you_mean(name, known_names(scope)));
   }

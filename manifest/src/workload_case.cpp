@@ -32,12 +32,13 @@ std::string sizes_text(const std::vector<std::int64_t>& sizes) { return fmt::for
 
 }  // namespace
 
-bool RowInstantiator::evaluate(Expr e, Cell& out) {
+bool RowInstantiator::evaluate(Expr e, Cell& out, std::span<const Cell> formals) {
   signature::Env env;
   error_.clear();
   env.pool = &branch_.pool;
   env.symbols = cells_;
   env.presence = branch_.facts.presence;
+  env.formals = formals;
   env.arena = &arena_;
   env.error = &error_;
   env.symbol_names = data_.symbol_names;
@@ -312,15 +313,43 @@ bool RowInstantiator::check_requirements(const std::vector<GeneratedTerm>& terms
   return good;
 }
 
+bool RowInstantiator::shape_of(const TensorTerm& term, std::span<const Cell> formals, std::vector<std::int64_t>& shape) {
+  const auto fault = [&](const std::string& text) {
+    report(row_.where, name(term.symbol), "row.shape", fmt::format("the shape {} of '{}' {}", signature::tensor_data(data_, term.symbol).shape.text, name(term.symbol), text));
+    return false;
+  };
+  Cell cell;
+  for (const Element& e : term.elements) {
+    if (!evaluate(e.expr, cell, formals)) return fault(fmt::format("has no value here: {}", error_));
+    if (!e.splice) {
+      shape.push_back(cell.i);
+      continue;
+    }
+    for (std::uint32_t k = 0; k < cell.count; ++k) shape.push_back(cell.item(k).i);
+  }
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 0; })) return fault(fmt::format("has a negative axis: {}", sizes_text(shape)));
+  if (shape.size() > kMaxRank) return fault(fmt::format("has rank {}, more than {}", shape.size(), kMaxRank));
+  return true;
+}
+
+/// How many tensors a list has: as its count says, or as many as the list indices in its shape have elements.
+std::optional<std::int64_t> RowInstantiator::element_count_of(const TensorTerm& term) {
+  Cell cell;
+  if (term.list_count != kNoExpr) return evaluate(term.list_count, cell) ? std::optional(cell.i) : std::nullopt;
+  std::vector<std::uint32_t> read;
+  for (const Element& e : term.elements) signature::collect_symbols(branch_.pool, e.expr, read, false);
+  for (const std::uint32_t s : read) {
+    const SymbolKind kind = data_.symbols[s].kind;
+    if (kind == SymbolKind::kSeqShape || kind == SymbolKind::kSeqDim) return cells_[s].count;
+  }
+  return std::nullopt;
+}
+
 bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTensor& out) {
   out.name = name(term.symbol);
   out.role = role;
   out.present = term.passed;
   if (!term.passed) return true;
-  const auto fault = [&](const std::string& text) {
-    report(row_.where, out.name, "row.shape", fmt::format("the shape {} of '{}' {}", signature::tensor_data(data_, term.symbol).shape.text, out.name, text));
-    return false;
-  };
   Cell cell;
   if (!evaluate(term.dtype, cell)) {
     report(row_.where, out.name, "row.dtype", fmt::format("the dtype of '{}' has no value here: {}", out.name, error_));
@@ -331,39 +360,47 @@ bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTen
   } else {
     out.dtype = cell.dtype();
   }
-  for (const Element& e : term.elements) {
-    if (!evaluate(e.expr, cell)) return fault(fmt::format("has no value here: {}", error_));
-    if (!e.splice) {
-      out.shape.push_back(cell.i);
-      continue;
-    }
-    for (std::uint32_t k = 0; k < cell.count; ++k) out.shape.push_back(cell.item(k).i);
+  out.list = signature::tensor_decl(data_, term.symbol).list.has_value();
+  if (!out.list) return shape_of(term, {}, out.shape);
+  const std::optional<std::int64_t> count = element_count_of(term);
+  if (!count) {
+    report(row_.where, out.name, "row.list", fmt::format("the row does not say how many tensors '{}' has", out.name));
+    return false;
   }
-  if (std::any_of(out.shape.begin(), out.shape.end(), [](std::int64_t n) { return n < 0; })) return fault(fmt::format("has a negative axis: {}", sizes_text(out.shape)));
-  if (out.shape.size() > kMaxRank) return fault(fmt::format("has rank {}, more than {}", out.shape.size(), kMaxRank));
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const Cell formals[] = {Cell::integer(i)};
+    out.elements.emplace_back();
+    if (!shape_of(term, formals, out.elements.back())) return false;
+  }
   return true;
 }
 
 /// The call as its shapes alone give it: construct, check, and compare what was solved with what the row says.
 bool RowInstantiator::round_trip(WorkloadCase& c) {
   std::vector<std::pair<std::string, Tensor>> held;
+  std::size_t views_count = 0;
+  for (const CaseTensor& t : c.tensors) views_count += t.list ? t.elements.size() : 1;
   std::vector<TensorView> views;
   std::vector<const TensorView*> pointers;
-  views.reserve(c.tensors.size());
-  pointers.reserve(c.tensors.size());
+  views.reserve(views_count);
+  pointers.reserve(views_count);
   std::vector<TensorArg> args;
   for (const CaseTensor& t : c.tensors) {
-    const TensorView view(nullptr, t.dtype, Dims(t.shape));
     if (t.role == TensorRole::kConstruction) {
+      const TensorView view(nullptr, t.dtype, Dims(t.shape));
       if (t.present) held.emplace_back(t.name, Tensor(std::make_shared<Storage>(nullptr, 0, Device{}, Storage::Release{}), view));
       continue;
     }
     TensorArg arg;
     if (t.present) {
-      views.push_back(view);
-      pointers.push_back(&views.back());
-      arg.items = &pointers.back();
-      arg.count = 1;
+      const std::size_t first = pointers.size();
+      const std::vector<std::vector<std::int64_t>> shapes = t.list ? t.elements : std::vector<std::vector<std::int64_t>>{t.shape};
+      for (const std::vector<std::int64_t>& shape : shapes) {
+        views.emplace_back(nullptr, t.dtype, Dims(shape));
+        pointers.push_back(&views.back());
+      }
+      arg.items = pointers.data() + first;
+      arg.count = static_cast<std::uint32_t>(shapes.size());
     }
     args.push_back(arg);
   }
@@ -387,10 +424,18 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
       if (!signature::equal(cells_[s], cell)) return wrong(fmt::format("'{}' is {} there and {} here", name(s), solved.second.to_string(), signature::print(cells_[s])));
     }
   }
+  std::size_t list_base = 0;
   for (std::size_t i = 0; i < c.outputs.size(); ++i) {
     const OutputSpec& spec = frame->outputs[i];
     const CaseTensor& t = c.outputs[i];
     if (spec.present != t.present) return wrong(fmt::format("output '{}' is {} there", t.name, spec.present ? "returned" : "absent"));
+    if (t.list) {
+      bool equal = spec.list_count == t.elements.size();
+      for (std::size_t k = 0; equal && k < t.elements.size(); ++k) equal = frame->list_outputs[list_base + k].shape == Dims(t.elements[k]);
+      if (t.present && !equal) return wrong(fmt::format("the tensors of output '{}' have other shapes there", t.name));
+      list_base += spec.list_count;
+      continue;
+    }
     if (t.present && (spec.dtype != t.dtype || !(spec.shape == Dims(t.shape)))) {
       return wrong(fmt::format("output '{}' is {}{} there and {}{} here", t.name, name_of(spec.dtype), spec.shape.to_string(), name_of(t.dtype), sizes_text(t.shape)));
     }

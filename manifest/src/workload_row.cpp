@@ -136,7 +136,7 @@ bool RowInstantiator::take_value(const std::string& key, const RawValue& value, 
     }
     if (!accepts(symbol.kind, taken)) {
       Diagnostic& d = report(value.where, key, "row.value", why.empty() ? fmt::format("{} is no value of {}", value.value.to_string(), key)
-                                                                       : fmt::format("'{}' cannot be evaluated: {}", value.value.to_string(), why));
+                                                                       : fmt::format("{} cannot be evaluated: {}", value.value.to_string(), why));
       d.found = value.value.to_string();
       d.expected = std::string(kind_text(symbol.kind));
       return false;

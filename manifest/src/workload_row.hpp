@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,12 +62,14 @@ class RowInstantiator {
   bool check_combos();
   bool check_requirements(const std::vector<GeneratedTerm>& terms);
   bool tensor_of(const signature::TensorTerm& term, TensorRole role, CaseTensor& out);
+  bool shape_of(const signature::TensorTerm& term, std::span<const signature::Cell> formals, std::vector<std::int64_t>& shape);
+  std::optional<std::int64_t> element_count_of(const signature::TensorTerm& term);
   bool round_trip(WorkloadCase& c);
   [[nodiscard]] std::string case_id(const DTypeCase* one) const;
 
   // Helpers
   [[nodiscard]] bool all_known(Expr e, const std::vector<bool>& known) const;
-  bool evaluate(Expr e, signature::Cell& out);
+  bool evaluate(Expr e, signature::Cell& out, std::span<const signature::Cell> formals = {});
   [[nodiscard]] bool given(std::uint32_t symbol) const { return given_[symbol]; }
   Diagnostic& report(const SourceLocation& where, std::string_view key, std::string rule, std::string text);
   [[nodiscard]] const std::string& name(std::uint32_t symbol) const { return data_.symbols[symbol].name; }

@@ -23,7 +23,9 @@ struct CaseTensor {
   TensorRole role = TensorRole::kInput;
   bool present = false;  ///< of an output: returned
   DType dtype = DType::kFloat32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;                  ///< of one tensor
+  bool list = false;
+  std::vector<std::vector<std::int64_t>> elements;  ///< of a list: the shape of each
   std::optional<GeneratedTensor> values;
 };
 
