@@ -133,4 +133,52 @@ TEST_SUITE("manifest/workloads") {
     CHECK(find(one) == find(two));
     CHECK_FALSE(find(one) == *tensor(one.workloads[0].cases[0], "more").values);
   }
+
+  TEST_CASE("a generator may wait for an index that another one solves") {
+    const CheckedSet set = check(test::load(test::entry(
+        "    forall: {B: Dim, G: Dim, L: \"Seq[Int]\"}\n"
+        "    inputs: {cu: {dtype: int32, shape: \"[B + 1]\", values: \"prefix_sum(L)\"},\n"
+        "      whole: {dtype: int64, shape: \"[G]\", values: \"as_tensor(balanced_sizes(B, 1))\"}}\n",
+        "", "DemoFwdOp", "[{L: [3, 4, 5], label: a}]")));
+
+    REQUIRE_MESSAGE(set.diagnostics.empty(), set.diagnostics.to_text());
+    const WorkloadCase& only = set.workloads[0].cases.at(0);
+    CHECK(index(only, "B") == Value(3));
+    CHECK(tensor(only, "whole").values->values == Sizes{3});
+  }
+
+  TEST_CASE("a generator whose arguments nobody gives is an error of the row") {
+    const CheckedSet set = check(test::load(test::entry(
+        "    forall: {B: Dim, C: Dim}\n"
+        "    inputs: {a: {dtype: int32, shape: \"[B]\", values: \"full((C,), 1)\"}, b: {dtype: int32, shape: \"[C]\", values: \"full((B,), 1)\"}}\n",
+        "", "DemoFwdOp", "[{B: 2, label: a}]")));
+
+    CHECK(test::rules(set.diagnostics) == "row.missing@7:15");
+  }
+
+  TEST_CASE("a predicate may not read a tensor that can be absent where its own is passed") {
+    const CheckedSet set = check(test::load(test::entry(
+        "    forall: {B: Dim, L: \"Seq[Int]\", T: \"DType[float32]\"}\n"
+        "    inputs:\n      x: {dtype: T, shape: \"[B]\"}\n"
+        "      a: {dtype: int32, shape: \"[B]\", values: \"as_tensor(L)\", requires: [\"attn.paged_fits(b, 8)\"], optional: true}\n"
+        "      b: {dtype: int32, shape: \"[B + 1]\", values: \"prefix_sum(L)\", optional: true}\n",
+        "", "DemoFwdOp", "[{L: [1], some: [a, b], dtype_cases: [{T: float32}], label: a}]")));
+
+    CHECK(test::rules(set.diagnostics) == "predicate.absent@8:74");
+  }
+
+  TEST_CASE("tuples have their length, lists of tensors as many elements as their index") {
+    const auto load = [](std::string_view p) {
+      return check(test::load(test::entry("    forall: {S: \"Seq[Shape]\", T: \"DType[float32]\"}\n    params: {p: {type: \"int | tuple[int, int]\"}}\n"
+                                          "    inputs: {xs: {dtype: T, list: {min: 1}, shape: \"[*S[i]]\"}}\n    outputs: {y: {dtype: T, shape: \"[*broadcast_all(S)]\"}}\n",
+                                          "", "DemoFwdOp", "[{S: [[2, 3], [3]], p: " + std::string(p) + ", dtype_cases: [{T: float32}], label: a}]")));
+    };
+    const CheckedSet right = load("[1, 2]");
+
+    REQUIRE_MESSAGE(right.diagnostics.empty(), right.diagnostics.to_text());
+    const WorkloadCase& only = right.workloads[0].cases.at(0);
+    CHECK(tensor(only, "xs").elements == std::vector<Sizes>{{2, 3}, {3}});
+    CHECK(tensor(only, "y").shape == Sizes{2, 3});
+    CHECK(test::rules(load("[0]").diagnostics) == "row.value@9:37");
+  }
 }
