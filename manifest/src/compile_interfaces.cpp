@@ -284,7 +284,8 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
         ++count;
       }
       if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty()))) continue;
-      Diagnostic& d = report(data_.decl.where, "interfaces", "interface.active",
+      const SourceLocation& place = step < entry_.step_places.size() ? entry_.step_places[step] : data_.decl.interfaces.front().where;
+      Diagnostic& d = report(place, "interfaces", "interface.active",
                              fmt::format("step '{}' has {} active interfaces ({})", data_.decl.steps[step].name, count, where));
       d.found = active.empty() ? "none" : active;
       d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";

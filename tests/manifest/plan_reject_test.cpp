@@ -317,7 +317,7 @@ TEST_CASE(
                 "not present(mode) or mode.value != 'floor'") == "accepted");
   CHECK(
       verdict("present(mode) and mode.value == 'floor'", "present(mode) and mode.value != 'floor'")
-          .find("has 0 active interfaces at mode absent") != std::string::npos);
+          .find("has 0 active interfaces (at mode absent") != std::string::npos);
   CHECK(verdict("present(mode)", "not present(mode) or mode.value != 'floor'")
             .find("has 2 active interfaces") != std::string::npos);
   CHECK(verdict("k > 0", "k <= 0", "k: {type: int, default: 1}")
