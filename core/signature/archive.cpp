@@ -189,6 +189,8 @@ void archive(A& a, FamilyCaseData& v);
 template <class A>
 void archive(A& a, FamilyData& v);
 template <class A>
+void archive(A& a, MetadataCall& v);
+template <class A>
 void archive(A& a, TensorData& v);
 template <class A>
 void archive(A& a, Discriminant& v);
@@ -510,9 +512,14 @@ void archive(A& a, FamilyData& v) {
   each(a, name, formals, match, cases, where);
 }
 template <class A>
+void archive(A& a, MetadataCall& v) {
+  auto& [name, args, contents, known, text, where] = v;
+  each(a, name, args, contents, known, text, where);
+}
+template <class A>
 void archive(A& a, TensorData& v) {
-  auto& [dtype, shape, optional, mutated, list_count] = v;
-  each(a, dtype, shape, optional, mutated, list_count);
+  auto& [dtype, shape, optional, mutated, list_count, values, requirements] = v;
+  each(a, dtype, shape, optional, mutated, list_count, values, requirements);
 }
 template <class A>
 void archive(A& a, Discriminant& v) {
