@@ -12,21 +12,29 @@ CheckedSet check(LoadedSet loaded) {
   for (Entry& entry : checked.set.entries) {
     checked.plans.emplace_back();
     checked.workloads.emplace_back();
-    std::optional<signature::PlanData> data = compile_data(entry, checked.set.adts, checked.diagnostics);
+    std::optional<signature::PlanData> data =
+        compile_data(entry, checked.set.adts, checked.diagnostics);
     if (!data) {
       entry.faulty = true;
       continue;
     }
-    if (!data->roofline_func.empty()) {  // none is registered in this build: the plan says the same when asked
-      Diagnostic& d = checked.diagnostics.advisory(entry.roofline.func.where, entry.decl.name, "roofline.func", "roofline.unknown",
-                                                   "the roofline is a function that this build does not have");
+    if (!data->roofline_func
+             .empty()) {  // none is registered in this build: the plan says the same when asked
+      Diagnostic& d =
+          checked.diagnostics.advisory(entry.roofline.func.where,
+                                       entry.decl.name,
+                                       "roofline.func",
+                                       "roofline.unknown",
+                                       "the roofline is a function that this build does not have");
       d.found = data->roofline_func;
       d.hint = "the op's roofline is reported as unavailable";
     }
     checked.plans.back() = signature::make_plan(*data);
-    checked.workloads.back() = instantiate(entry, *data, *checked.plans.back(), checked.diagnostics);
+    checked.workloads.back() =
+        instantiate(entry, *data, *checked.plans.back(), checked.diagnostics);
   }
-  for (const SourceFile& file : checked.set.files) checked.diagnostics.attach_source(file.path, *file.contents);
+  for (const SourceFile& file : checked.set.files)
+    checked.diagnostics.attach_source(file.path, *file.contents);
   checked.diagnostics.finish();
   return checked;
 }

@@ -18,14 +18,16 @@ bool holds(const fs::path& path, const std::string& contents) {
 }
 
 tl::unexpected<Error> unwritable(const fs::path& path, std::string_view why) {
-  return fail(Error(ErrorCode::kManifestInvalid, fmt::format("cannot write '{}': {}", path.string(), why))
-                  .with("path", path.string())
-                  .with_hint("check the folder and its permissions"));
+  return fail(
+      Error(ErrorCode::kManifestInvalid, fmt::format("cannot write '{}': {}", path.string(), why))
+          .with("path", path.string())
+          .with_hint("check the folder and its permissions"));
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> write_generated(const fs::path& folder, std::span<const GeneratedFile> files) {
+Result<std::vector<std::string>> write_generated(const fs::path& folder,
+                                                 std::span<const GeneratedFile> files) {
   std::vector<std::string> changed;
   for (const GeneratedFile& file : files) {
     const fs::path path = folder / file.path;

@@ -1,4 +1,5 @@
-// tenon-manifest-codegen: writes the contract headers of the shipped manifest. Runs while Tenon is built.
+// tenon-manifest-codegen: writes the contract headers of the shipped manifest. Runs while Tenon is
+// built.
 #include <cstdio>
 #include <string_view>
 

@@ -6,7 +6,8 @@
 
 namespace tenon::manifest {
 
-Result<std::vector<GeneratedFile>> generate_contracts(const ManifestSet& set, DiagnosticList& diagnostics) {
+Result<std::vector<GeneratedFile>> generate_contracts(const ManifestSet& set,
+                                                      DiagnosticList& diagnostics) {
   std::vector<std::shared_ptr<const SignaturePlan>> plans;
   std::vector<const OpDecl*> ops;
   for (const Entry& entry : set.entries) {
@@ -16,7 +17,10 @@ Result<std::vector<GeneratedFile>> generate_contracts(const ManifestSet& set, Di
   for (const SourceFile& file : set.files) diagnostics.attach_source(file.path, *file.contents);
   diagnostics.finish();
   if (ops.size() != set.entries.size()) {
-    return fail(Error(ErrorCode::kManifestInvalid, fmt::format("{} of {} entries cannot be compiled", set.entries.size() - ops.size(), set.entries.size()))
+    return fail(Error(ErrorCode::kManifestInvalid,
+                      fmt::format("{} of {} entries cannot be compiled",
+                                  set.entries.size() - ops.size(),
+                                  set.entries.size()))
                     .with_hint("mend what the diagnostics name"));
   }
   return generate_contracts(ops);

@@ -1,4 +1,5 @@
-// Compiles an entry: declarations become symbols, texts become resolved expressions of checked kinds.
+// Compiles an entry: declarations become symbols, texts become resolved expressions of checked
+// kinds.
 #include "tenon/manifest/compile.hpp"
 
 #include <algorithm>
@@ -16,32 +17,45 @@ using signature::kNoExpr;
 using signature::SymbolKind;
 using signature::TypeTag;
 
-Diagnostic& Compiler::report(const SourceLocation& where, const std::string& field, std::string rule, std::string text) {
+Diagnostic& Compiler::report(const SourceLocation& where,
+                             const std::string& field,
+                             std::string rule,
+                             std::string text) {
   failed_ = true;
   // The same fault at many points is one mistake: the first point stands for all.
   if (const std::size_t at = text.rfind(" (at "); at != std::string::npos && text.back() == ')') {
-    const std::string key = fmt::format("{}|{}|{}|{}", where.to_string(), field, rule, text.substr(0, at));
+    const std::string key =
+        fmt::format("{}|{}|{}|{}", where.to_string(), field, rule, text.substr(0, at));
     if (!said_at_points_.insert(key).second) return repeated_ = {};
   }
   return diagnostics_.error(where, entry_.decl.name, field, std::move(rule), std::move(text));
 }
 
 KindChecker Compiler::checker(const Text& text, const ExprScope& scope) {
-  KindChecker result(data_.pool, symbol_kinds_, data_.adts, data_.symbol_names, [this, text, scope](const KindError& error) {
-    const std::uint32_t column = error.at == kNoExpr ? 0 : data_.pool.at(error.at).column;
-    Diagnostic& d = report(text.at(column), scope.field, "expr.kind", error.text);
-    d.expected = error.expected;
-    d.hint = error.hint;
-  });
+  KindChecker result(
+      data_.pool,
+      symbol_kinds_,
+      data_.adts,
+      data_.symbol_names,
+      [this, text, scope](const KindError& error) {
+        const std::uint32_t column = error.at == kNoExpr ? 0 : data_.pool.at(error.at).column;
+        Diagnostic& d = report(text.at(column), scope.field, "expr.kind", error.text);
+        d.expected = error.expected;
+        d.hint = error.hint;
+      });
   result.set_formals(scope.formal_kinds);
   result.set_families(family_formals_);
   return result;
 }
 
-// ---- Symbols ------------------------------------------------------------------------------------------
+// ---- Symbols
+// ------------------------------------------------------------------------------------------
 
 void Compiler::declare_symbols() {
-  const auto add = [&](const std::string& name, SymbolKind kind, std::size_t ordinal, const SourceLocation& where) -> signature::Symbol& {
+  const auto add = [&](const std::string& name,
+                       SymbolKind kind,
+                       std::size_t ordinal,
+                       const SourceLocation& where) -> signature::Symbol& {
     const auto index = static_cast<std::uint32_t>(data_.symbols.size());
     signature::Symbol symbol;
     symbol.name = name;
@@ -58,19 +72,28 @@ void Compiler::declare_symbols() {
   std::map<SymbolKind, std::size_t> counts;
   for (const IndexDecl& index : entry_.indices) {
     static constexpr std::pair<IndexKind, SymbolKind> kKinds[] = {
-        {IndexKind::kDim, SymbolKind::kDim},       {IndexKind::kShape, SymbolKind::kShape},
-        {IndexKind::kDType, SymbolKind::kDType},   {IndexKind::kSeqInt, SymbolKind::kSeqInt},
-        {IndexKind::kSeqShape, SymbolKind::kSeqShape}, {IndexKind::kSeqDim, SymbolKind::kSeqDim}};
+        {IndexKind::kDim, SymbolKind::kDim},
+        {IndexKind::kShape, SymbolKind::kShape},
+        {IndexKind::kDType, SymbolKind::kDType},
+        {IndexKind::kSeqInt, SymbolKind::kSeqInt},
+        {IndexKind::kSeqShape, SymbolKind::kSeqShape},
+        {IndexKind::kSeqDim, SymbolKind::kSeqDim}};
     const SymbolKind kind = kKinds[static_cast<std::size_t>(index.kind)].second;
     add(index.name, kind, counts[kind]++, index.source.where).dtypes = index.dtypes;
     static const auto kind_of_index = [](const IndexDecl& i) {
       switch (i.kind) {
-        case IndexKind::kDim: return Kind::dimension();
-        case IndexKind::kShape: return Kind::shape();
-        case IndexKind::kDType: return Kind::dtype(i.dtypes);
-        case IndexKind::kSeqInt: return Kind::sequence(Kind::integer());
-        case IndexKind::kSeqShape: return Kind::sequence(Kind::shape());
-        case IndexKind::kSeqDim: return Kind::sequence(Kind::dimension());
+        case IndexKind::kDim:
+          return Kind::dimension();
+        case IndexKind::kShape:
+          return Kind::shape();
+        case IndexKind::kDType:
+          return Kind::dtype(i.dtypes);
+        case IndexKind::kSeqInt:
+          return Kind::sequence(Kind::integer());
+        case IndexKind::kSeqShape:
+          return Kind::sequence(Kind::shape());
+        case IndexKind::kSeqDim:
+          return Kind::sequence(Kind::dimension());
       }
       return Kind::unknown();
     };
@@ -81,7 +104,8 @@ void Compiler::declare_symbols() {
     add(data_.decl.params[i].name, SymbolKind::kParam, i, data_.decl.params[i].where);
   }
   data_.first_let = first();
-  for (std::size_t i = 0; i < entry_.lets.size(); ++i) add(entry_.lets[i].name, SymbolKind::kLet, i, entry_.lets[i].value.where);
+  for (std::size_t i = 0; i < entry_.lets.size(); ++i)
+    add(entry_.lets[i].name, SymbolKind::kLet, i, entry_.lets[i].value.where);
   const auto tensors = [&](const std::vector<TensorDecl>& decls, SymbolKind kind) {
     const std::uint32_t start = first();
     for (std::size_t i = 0; i < decls.size(); ++i) add(decls[i].name, kind, i, decls[i].where);
@@ -106,12 +130,16 @@ void Compiler::declare_params() {
       if (m.tag == TypeTag::kDType) data_.symbols[symbol].dtypes = m.dtypes;
     }
     if (!entry_.params[i].default_value || (type.members.empty() && !type.maybe)) continue;
-    auto converted = signature::convert(type, param.type_text, data_, entry_.params[i].default_value->value);
+    auto converted =
+        signature::convert(type, param.type_text, data_, entry_.params[i].default_value->value);
     if (converted) {
       param.default_value = std::move(*converted);
       continue;
     }
-    Diagnostic& d = report(entry_.params[i].default_value->where, field + ".default", "param.default", fmt::format("the default {}", converted.error().message()));
+    Diagnostic& d = report(entry_.params[i].default_value->where,
+                           field + ".default",
+                           "param.default",
+                           fmt::format("the default {}", converted.error().message()));
     d.found = entry_.params[i].default_value->value.to_string();
     d.expected = param.type_text;
     d.hint = converted.error().hint();
@@ -127,7 +155,9 @@ void Compiler::declare_lets() {
 }
 
 void Compiler::declare_tensors() {
-  const auto declare = [&](const std::vector<TensorEntry>& sources, const std::vector<TensorDecl>& decls, const char* section,
+  const auto declare = [&](const std::vector<TensorEntry>& sources,
+                           const std::vector<TensorDecl>& decls,
+                           const char* section,
                            std::vector<signature::TensorData>& out) {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       const TensorEntry& source = sources[i];
@@ -150,12 +180,18 @@ void Compiler::declare_tensors() {
       out.push_back(std::move(tensor));
     }
   };
-  declare(entry_.construction_tensors, data_.decl.construction_tensors, "params", data_.construction_tensors);
+  declare(entry_.construction_tensors,
+          data_.decl.construction_tensors,
+          "params",
+          data_.construction_tensors);
   declare(entry_.inputs, data_.decl.inputs, "inputs", data_.inputs);
   declare(entry_.outputs, data_.decl.outputs, "outputs", data_.outputs);
   for (std::size_t i = 0; i < entry_.families.size(); ++i) {
-    if (family_applied_[i] || failed_ || entry_.faulty) continue;  // the shape that applies it may be what is wrong
-    report(entry_.families[i].where, "signature.types." + entry_.families[i].name, "family.unused",
+    if (family_applied_[i] || failed_ || entry_.faulty)
+      continue;  // the shape that applies it may be what is wrong
+    report(entry_.families[i].where,
+           "signature.types." + entry_.families[i].name,
+           "family.unused",
            fmt::format("no shape applies type family '{}'", entry_.families[i].name))
         .hint = "remove it";
   }
@@ -168,9 +204,16 @@ ExprScope Compiler::list_scope(const TensorDecl& decl, ExprScope scope) {
   return scope;
 }
 
-void Compiler::check_tensor_kinds(const signature::TensorData& tensor, const TensorDecl& decl, const TensorEntry& source, const std::string& field) {
+void Compiler::check_tensor_kinds(const signature::TensorData& tensor,
+                                  const TensorDecl& decl,
+                                  const TensorEntry& source,
+                                  const std::string& field) {
   ExprScope scope;
-  const auto expect = [&](const signature::TextExpr& e, const Text& text, const char* key, const Kind& kind, const char* what) {
+  const auto expect = [&](const signature::TextExpr& e,
+                          const Text& text,
+                          const char* key,
+                          const Kind& kind,
+                          const char* what) {
     if (!e.given()) return;
     scope.field = field + key;
     checker(text, scope).expect(e.root, kind, what);
@@ -187,10 +230,14 @@ void Compiler::check_tensor_kinds(const signature::TensorData& tensor, const Ten
   using signature::Op;
   const Op op = data_.pool.at(tensor.dtype.root).op;
   if (op == Op::kString) return;
-  const Kind kind = checker(source.dtype, scope).expect(tensor.dtype.root, Kind::any_dtype(), "the dtype");
+  const Kind kind =
+      checker(source.dtype, scope).expect(tensor.dtype.root, Kind::any_dtype(), "the dtype");
   if (op != Op::kSymbol && op != Op::kPrimitive && !kind.is(Kind::Tag::kUnknown)) {
-    report(source.dtype.where, scope.field, "tensor.dtype", fmt::format("'{}' cannot be a dtype", source.dtype.text)).expected =
-        "an index, a dtype parameter, a registered name, or a dtype primitive";
+    report(source.dtype.where,
+           scope.field,
+           "tensor.dtype",
+           fmt::format("'{}' cannot be a dtype", source.dtype.text))
+        .expected = "an index, a dtype parameter, a registered name, or a dtype primitive";
   }
 }
 
@@ -231,16 +278,24 @@ void Compiler::declare_combos() {
     for (const auto& [name, text] : source.assignment) {
       here.push_back(name);
       const auto found = symbol_by_name_.find(name);
-      const bool index = found != symbol_by_name_.end() && data_.symbols[found->second].kind == SymbolKind::kDType;
-      const bool param = found != symbol_by_name_.end() && data_.symbols[found->second].kind == SymbolKind::kParam &&
+      const bool index =
+          found != symbol_by_name_.end() && data_.symbols[found->second].kind == SymbolKind::kDType;
+      const bool param = found != symbol_by_name_.end() &&
+                         data_.symbols[found->second].kind == SymbolKind::kParam &&
                          symbol_kinds_[found->second].is(Kind::Tag::kDType);
       const auto dtype = dtype_from_name(text.text);
       if (!index && !param) {
-        report(source.where, field, "combos.key", fmt::format("'{}' is neither a DType index nor a dtype parameter", name));
+        report(source.where,
+               field,
+               "combos.key",
+               fmt::format("'{}' is neither a DType index nor a dtype parameter", name));
         continue;
       }
       if (!dtype || !data_.symbols[found->second].dtypes.contains(*dtype)) {
-        Diagnostic& d = report(text.where, field, "combos.value", fmt::format("'{}' is no dtype of {}", text.text, name));
+        Diagnostic& d = report(text.where,
+                               field,
+                               "combos.value",
+                               fmt::format("'{}' is no dtype of {}", text.text, name));
         d.expected = print(symbol_kinds_[found->second]);
         continue;
       }
@@ -249,12 +304,14 @@ void Compiler::declare_combos() {
     std::sort(here.begin(), here.end());
     if (keys.empty()) keys = here;
     if (here != keys) {
-      report(source.where, field, "combos.keys", "a row of other keys than the first").hint = "every row assigns the same names";
+      report(source.where, field, "combos.keys", "a row of other keys than the first").hint =
+          "every row assigns the same names";
       continue;
     }
     std::sort(row.assignment.begin(), row.assignment.end());
     for (const signature::ComboRow& other : data_.combos) {
-      if (other.assignment == row.assignment) report(source.where, field, "combos.twice", "a row that stands there already");
+      if (other.assignment == row.assignment)
+        report(source.where, field, "combos.twice", "a row that stands there already");
     }
     if (data_.combos.empty()) data_.combos_where = source.where;
     data_.combos.push_back(std::move(row));
@@ -272,19 +329,23 @@ void Compiler::let_kinds() {
       std::vector<std::uint32_t> names;
       signature::collect_symbols(data_.pool, data_.lets[i].root, names, false);
       const bool ready = std::all_of(names.begin(), names.end(), [&](std::uint32_t s) {
-        return data_.symbols[s].kind != SymbolKind::kLet || done[data_.symbols[s].ordinal] || !data_.lets[data_.symbols[s].ordinal].given();
+        return data_.symbols[s].kind != SymbolKind::kLet || done[data_.symbols[s].ordinal] ||
+               !data_.lets[data_.symbols[s].ordinal].given();
       });
       if (!ready) continue;
       ExprScope scope;
       scope.field = "signature.let." + entry_.lets[i].name;
-      symbol_kinds_[data_.first_let + i] = checker(entry_.lets[i].value, scope).check(data_.lets[i].root);
+      symbol_kinds_[data_.first_let + i] =
+          checker(entry_.lets[i].value, scope).check(data_.lets[i].root);
       done[i] = true;
       progress = true;
     }
   }
   for (std::size_t i = 0; i < data_.lets.size(); ++i) {
     if (done[i] || !data_.lets[i].given()) continue;
-    report(entry_.lets[i].value.where, "signature.let." + entry_.lets[i].name, "let.cycle",
+    report(entry_.lets[i].value.where,
+           "signature.let." + entry_.lets[i].name,
+           "let.cycle",
            fmt::format("let '{}' depends on itself", entry_.lets[i].name));
   }
 }
@@ -292,22 +353,27 @@ void Compiler::let_kinds() {
 void Compiler::fill_may_alias() {
   for (std::size_t i = 0; i < data_.decl.outputs.size(); ++i) {
     TensorDecl& output = data_.decl.outputs[i];
-    if (data_.decl.flow != "elementwise" || entry_.outputs[i].has_may_alias || !output.alias.empty()) continue;
+    if (data_.decl.flow != "elementwise" || entry_.outputs[i].has_may_alias ||
+        !output.alias.empty())
+      continue;
     output.may_alias.clear();
     for (const TensorDecl& input : data_.decl.inputs) output.may_alias.push_back(input.name);
   }
 }
 
 void Compiler::fill_dtypes() {
-  const auto fill = [&](std::vector<TensorDecl>& decls, const std::vector<signature::TensorData>& tensors) {
+  const auto fill = [&](std::vector<TensorDecl>& decls,
+                        const std::vector<signature::TensorData>& tensors) {
     for (std::size_t i = 0; i < decls.size(); ++i) {
       if (!tensors[i].dtype.given()) continue;
       const signature::Node& n = data_.pool.at(tensors[i].dtype.root);
       if (n.op == signature::Op::kString) {
-        if (const auto d = dtype_from_name(data_.pool.text(tensors[i].dtype.root))) decls[i].dtypes.insert(*d);
+        if (const auto d = dtype_from_name(data_.pool.text(tensors[i].dtype.root)))
+          decls[i].dtypes.insert(*d);
         continue;
       }
-      KindChecker quiet(data_.pool, symbol_kinds_, data_.adts, data_.symbol_names, [](const KindError&) {});
+      KindChecker quiet(
+          data_.pool, symbol_kinds_, data_.adts, data_.symbol_names, [](const KindError&) {});
       const Kind kind = quiet.check(tensors[i].dtype.root);
       if (kind.is(Kind::Tag::kDType)) decls[i].dtypes = kind.dtypes;
     }
@@ -353,7 +419,8 @@ void Compiler::declare_discriminants() {
 
 std::optional<signature::PlanData> Compiler::run() {
   data_.decl = entry_.decl;
-  if (data_.decl.steps.empty() && !entry_.interfaces.empty()) data_.decl.steps.push_back({"main", false});
+  if (data_.decl.steps.empty() && !entry_.interfaces.empty())
+    data_.decl.steps.push_back({"main", false});
   declare_adts();
   declare_symbols();
   declare_params();
@@ -375,11 +442,15 @@ std::optional<signature::PlanData> Compiler::run() {
   return std::move(data_);
 }
 
-std::optional<signature::PlanData> compile_data(const Entry& entry, const Adts& adts, DiagnosticList& diagnostics) {
+std::optional<signature::PlanData> compile_data(const Entry& entry,
+                                                const Adts& adts,
+                                                DiagnosticList& diagnostics) {
   return Compiler(entry, adts, diagnostics).run();
 }
 
-std::shared_ptr<const SignaturePlan> compile(const Entry& entry, const Adts& adts, DiagnosticList& diagnostics) {
+std::shared_ptr<const SignaturePlan> compile(const Entry& entry,
+                                             const Adts& adts,
+                                             DiagnosticList& diagnostics) {
   std::optional<signature::PlanData> data = compile_data(entry, adts, diagnostics);
   if (!data) return nullptr;
   return signature::make_plan(std::move(*data));

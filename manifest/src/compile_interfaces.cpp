@@ -1,4 +1,5 @@
-// Interfaces: call fields with their kinds, arguments, contracts; effect branches with their schemas.
+// Interfaces: call fields with their kinds, arguments, contracts; effect branches with their
+// schemas.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,37 +21,52 @@ using Tag = Kind::Tag;
 
 namespace {
 
-/// The kinds that `flow.<kind>` may name, and what kind of name the field then is in argument shapes.
+/// The kinds that `flow.<kind>` may name, and what kind of name the field then is in argument
+/// shapes.
 struct FlowKind {
   std::string_view text;
   std::uint32_t kind;
 };
 constexpr FlowKind kFlowKinds[] = {
-    {"flow.int", TENON_VALUE_INT},         {"flow.float", TENON_VALUE_FLOAT},       {"flow.number", TENON_FIELD_NUMBER},
-    {"flow.bool", TENON_VALUE_BOOL},       {"flow.str", TENON_VALUE_STR},           {"flow.dtype", TENON_VALUE_DTYPE},
-    {"flow.list[int]", TENON_VALUE_INTS}, {"flow.list[float]", TENON_VALUE_FLOATS},
+    {"flow.int", TENON_VALUE_INT},
+    {"flow.float", TENON_VALUE_FLOAT},
+    {"flow.number", TENON_FIELD_NUMBER},
+    {"flow.bool", TENON_VALUE_BOOL},
+    {"flow.str", TENON_VALUE_STR},
+    {"flow.dtype", TENON_VALUE_DTYPE},
+    {"flow.list[int]", TENON_VALUE_INTS},
+    {"flow.list[float]", TENON_VALUE_FLOATS},
 };
 
 Kind kind_of_flow(std::uint32_t kind) {
   switch (kind) {
-    case TENON_VALUE_INT: return Kind::integer();
-    case TENON_VALUE_BOOL: return Kind::boolean();
-    case TENON_VALUE_STR: return Kind::open_string();
-    case TENON_VALUE_DTYPE: return Kind::any_dtype();
-    case TENON_VALUE_INTS: return Kind::sequence(Kind::integer());
-    case TENON_VALUE_FLOATS: return Kind::sequence(Kind::value());
-    default: return Kind::value();
+    case TENON_VALUE_INT:
+      return Kind::integer();
+    case TENON_VALUE_BOOL:
+      return Kind::boolean();
+    case TENON_VALUE_STR:
+      return Kind::open_string();
+    case TENON_VALUE_DTYPE:
+      return Kind::any_dtype();
+    case TENON_VALUE_INTS:
+      return Kind::sequence(Kind::integer());
+    case TENON_VALUE_FLOATS:
+      return Kind::sequence(Kind::value());
+    default:
+      return Kind::value();
   }
 }
 
 }  // namespace
 
-/// int, float or number of an expression whose kind is Value: a float operand makes it a float, a Number keeps both.
+/// int, float or number of an expression whose kind is Value: a float operand makes it a float, a
+/// Number keeps both.
 std::uint32_t Compiler::value_kind(Expr e) const {
   const signature::Node& n = data_.pool.at(e);
   if (n.op == Op::kFloat) return TENON_VALUE_FLOAT;
   if (n.op == Op::kInt) return TENON_VALUE_INT;
-  if (n.op == Op::kSymbol && data_.symbols[static_cast<std::size_t>(n.value)].kind == SymbolKind::kParam) {
+  if (n.op == Op::kSymbol &&
+      data_.symbols[static_cast<std::size_t>(n.value)].kind == SymbolKind::kParam) {
     const auto& type = data_.param_types[data_.symbols[static_cast<std::size_t>(n.value)].ordinal];
     bool has_int = false;
     bool has_float = false;
@@ -59,43 +75,62 @@ std::uint32_t Compiler::value_kind(Expr e) const {
       has_int = has_int || m.tag == TypeTag::kInt || m.tag == TypeTag::kNumber;
       has_float = has_float || m.tag == TypeTag::kFloat || m.tag == TypeTag::kNumber;
     }
-    return has_int && has_float ? TENON_FIELD_NUMBER : has_float ? TENON_VALUE_FLOAT : TENON_VALUE_INT;
+    return has_int && has_float ? TENON_FIELD_NUMBER
+           : has_float          ? TENON_VALUE_FLOAT
+                                : TENON_VALUE_INT;
   }
   std::uint32_t result = TENON_VALUE_INT;
   for (std::size_t i = n.op == Op::kCond ? 1 : 0; i < n.count; ++i) {
     const std::uint32_t kid = value_kind(data_.pool.child(e, i));
     if (kid == TENON_VALUE_NONE) return kid;
     if (kid == TENON_FIELD_NUMBER && result == TENON_VALUE_INT) result = kid;
-    if (kid == TENON_VALUE_FLOAT) result = n.op == Op::kCond && result == TENON_FIELD_NUMBER ? TENON_FIELD_NUMBER : kid;
+    if (kid == TENON_VALUE_FLOAT)
+      result = n.op == Op::kCond && result == TENON_FIELD_NUMBER ? TENON_FIELD_NUMBER : kid;
   }
   return result;
 }
 
 bool Compiler::field_kind(const Kind& kind, Expr e, CallFieldDecl& field) {
   switch (kind.tag) {
-    case Tag::kInt: field.kind = TENON_VALUE_INT; return true;
-    case Tag::kBool: field.kind = TENON_VALUE_BOOL; return true;
-    case Tag::kDType: field.kind = TENON_VALUE_DTYPE; return true;
-    case Tag::kAdt: field.kind = TENON_FIELD_ADT; return true;
+    case Tag::kInt:
+      field.kind = TENON_VALUE_INT;
+      return true;
+    case Tag::kBool:
+      field.kind = TENON_VALUE_BOOL;
+      return true;
+    case Tag::kDType:
+      field.kind = TENON_VALUE_DTYPE;
+      return true;
+    case Tag::kAdt:
+      field.kind = TENON_FIELD_ADT;
+      return true;
     case Tag::kStr:
       field.kind = kind.open ? TENON_VALUE_STR : TENON_FIELD_ENUM;
       field.members = kind.names;
       return true;
-    case Tag::kMaybe: field.optional = true; return field_kind(kind.items.front(), e, field);
+    case Tag::kMaybe:
+      field.optional = true;
+      return field_kind(kind.items.front(), e, field);
     case Tag::kSeq: {
       const Kind& item = kind.items.front();
-      field.kind = item.is(Tag::kInt) || item.is(Tag::kUnknown) ? TENON_VALUE_INTS : TENON_VALUE_LIST;
-      return item.is(Tag::kInt) || item.is(Tag::kSeq) || item.is(Tag::kMaybe) || item.is(Tag::kUnknown);
+      field.kind =
+          item.is(Tag::kInt) || item.is(Tag::kUnknown) ? TENON_VALUE_INTS : TENON_VALUE_LIST;
+      return item.is(Tag::kInt) || item.is(Tag::kSeq) || item.is(Tag::kMaybe) ||
+             item.is(Tag::kUnknown);
     }
     case Tag::kValue:
       field.kind = value_kind(e);
       return field.kind != TENON_VALUE_NONE;
-    default: return false;
+    default:
+      return false;
   }
 }
 
-void Compiler::declare_field(const InterfaceEntry& source, const CallFieldEntry& entry, InterfaceDecl& decl,
-                             signature::InterfaceData& data, std::vector<Kind>& kinds) {
+void Compiler::declare_field(const InterfaceEntry& source,
+                             const CallFieldEntry& entry,
+                             InterfaceDecl& decl,
+                             signature::InterfaceData& data,
+                             std::vector<Kind>& kinds) {
   ExprScope scope;
   scope.field = fmt::format("interfaces.{}.call.{}", source.name, entry.name);
   scope.values = true;
@@ -105,13 +140,20 @@ void Compiler::declare_field(const InterfaceEntry& source, const CallFieldEntry&
   signature::TextExpr expr;
   Kind kind = Kind::unknown();
   if (entry.text.text.starts_with("flow.")) {
-    const auto* found = std::find_if(std::begin(kFlowKinds), std::end(kFlowKinds), [&](const FlowKind& k) { return k.text == entry.text.text; });
+    const auto* found = std::find_if(std::begin(kFlowKinds),
+                                     std::end(kFlowKinds),
+                                     [&](const FlowKind& k) { return k.text == entry.text.text; });
     field.from_flow = true;
     if (found == std::end(kFlowKinds)) {
       std::vector<std::string_view> names;
       for (const FlowKind& k : kFlowKinds) names.push_back(k.text);
-      Diagnostic& d = report(entry.text.where, scope.field, "interface.flow", fmt::format("'{}' is no kind that a flow computes", entry.text.text));
-      d.expected = "flow.int, flow.float, flow.number, flow.bool, flow.str, flow.dtype, flow.list[int] or flow.list[float]";
+      Diagnostic& d = report(entry.text.where,
+                             scope.field,
+                             "interface.flow",
+                             fmt::format("'{}' is no kind that a flow computes", entry.text.text));
+      d.expected =
+          "flow.int, flow.float, flow.number, flow.bool, flow.str, flow.dtype, flow.list[int] or "
+          "flow.list[float]";
       d.hint = did_you_mean(entry.text.text, names);
     } else {
       field.kind = found->kind;
@@ -122,12 +164,20 @@ void Compiler::declare_field(const InterfaceEntry& source, const CallFieldEntry&
     if (expr.given()) {
       kind = checker(entry.text, scope).check(expr.root);
       if (!kind.is(Tag::kUnknown) && !field_kind(kind, expr.root, field)) {
-        Diagnostic& d = report(entry.text.where, scope.field, "interface.field", fmt::format("a call field cannot be {}", print(kind, data_.adts)));
-        d.expected = "int, float, number, bool, enum, dtype, str, an algebraic type, or lists of them, each also optional";
+        Diagnostic& d = report(entry.text.where,
+                               scope.field,
+                               "interface.field",
+                               fmt::format("a call field cannot be {}", print(kind, data_.adts)));
+        d.expected =
+            "int, float, number, bool, enum, dtype, str, an algebraic type, or lists of them, each "
+            "also optional";
       }
       const signature::Node& n = data_.pool.at(expr.root);
-      if (n.op == Op::kSymbol && data_.symbols[static_cast<std::size_t>(n.value)].kind == SymbolKind::kParam) {
-        field.default_value = data_.decl.params[data_.symbols[static_cast<std::size_t>(n.value)].ordinal].default_value;
+      if (n.op == Op::kSymbol &&
+          data_.symbols[static_cast<std::size_t>(n.value)].kind == SymbolKind::kParam) {
+        field.default_value =
+            data_.decl.params[data_.symbols[static_cast<std::size_t>(n.value)].ordinal]
+                .default_value;
       }
     }
   }
@@ -136,8 +186,11 @@ void Compiler::declare_field(const InterfaceEntry& source, const CallFieldEntry&
   data.fields.push_back(std::move(expr));
 }
 
-void Compiler::declare_arg(const InterfaceEntry& source, const ArgEntry& entry, InterfaceDecl& decl,
-                           signature::InterfaceData& data, const std::vector<Kind>& kinds) {
+void Compiler::declare_arg(const InterfaceEntry& source,
+                           const ArgEntry& entry,
+                           InterfaceDecl& decl,
+                           signature::InterfaceData& data,
+                           const std::vector<Kind>& kinds) {
   const std::string field = fmt::format("interfaces.{}.args.{}", source.name, entry.name);
   InterfaceArgDecl arg;
   arg.name = entry.name;
@@ -155,7 +208,9 @@ void Compiler::declare_arg(const InterfaceEntry& source, const ArgEntry& entry, 
     const TensorDecl& tensor = data_.decl.inputs[*input];
     arg.source = ArgSource::kInput;
     arg.index = *input;
-    arg.role = tensor.write_only ? TENON_ROLE_OUT : tensor.mutated != When::kNever ? TENON_ROLE_INOUT : TENON_ROLE_IN;
+    arg.role = tensor.write_only                ? TENON_ROLE_OUT
+               : tensor.mutated != When::kNever ? TENON_ROLE_INOUT
+                                                : TENON_ROLE_IN;
     take(tensor);
   } else if (const auto output = data_.decl.output_index(entry.name)) {
     arg.source = ArgSource::kOutput;
@@ -169,12 +224,19 @@ void Compiler::declare_arg(const InterfaceEntry& source, const ArgEntry& entry, 
   } else {
     arg.source = ArgSource::kTemporary;
     arg.index = 0;
-    arg.role = entry.role.text == "out" ? TENON_ROLE_OUT : entry.role.text == "inout" ? TENON_ROLE_INOUT : TENON_ROLE_IN;
+    arg.role = entry.role.text == "out"     ? TENON_ROLE_OUT
+               : entry.role.text == "inout" ? TENON_ROLE_INOUT
+                                            : TENON_ROLE_IN;
     if (!entry.temporary) {
       std::vector<std::string> names;
-      for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s) names.push_back(data_.symbol_names[s]);
-      Diagnostic& d = report(entry.where, field, "interface.arg", fmt::format("'{}' is no tensor of the signature", entry.name));
-      d.expected = "an input, an output, a construction-time tensor, or a temporary {dtype, shape, role}";
+      for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s)
+        names.push_back(data_.symbol_names[s]);
+      Diagnostic& d = report(entry.where,
+                             field,
+                             "interface.arg",
+                             fmt::format("'{}' is no tensor of the signature", entry.name));
+      d.expected =
+          "an input, an output, a construction-time tensor, or a temporary {dtype, shape, role}";
       d.hint = did_you_mean(entry.name, names);
     }
     ExprScope scope;
@@ -186,7 +248,8 @@ void Compiler::declare_arg(const InterfaceEntry& source, const ArgEntry& entry, 
       if (data_.pool.at(arg_data.dtype.root).op == Op::kString) {
         kind = Kind::dtype({*dtype_from_name(data_.pool.text(arg_data.dtype.root))});
       } else {
-        kind = checker(entry.dtype, scope).expect(arg_data.dtype.root, Kind::any_dtype(), "the dtype");
+        kind =
+            checker(entry.dtype, scope).expect(arg_data.dtype.root, Kind::any_dtype(), "the dtype");
       }
       for (const DType d : all_dtypes()) {
         if (kind.is(Tag::kDType) && kind.dtypes.contains(d)) arg.dtypes.push_back(d);
@@ -222,7 +285,8 @@ void Compiler::declare_interfaces() {
     ExprScope scope;
     scope.field = fmt::format("interfaces.{}.when", source.name);
     data.when = expression(source.when, Grammar::kExpression, scope);
-    if (data.when.given()) checker(source.when, scope).expect(data.when.root, Kind::boolean(), "the condition");
+    if (data.when.given())
+      checker(source.when, scope).expect(data.when.root, Kind::boolean(), "the condition");
     std::vector<Kind> kinds;
     for (const CallFieldEntry& field : source.call) declare_field(source, field, decl, data, kinds);
     for (const ArgEntry& arg : source.args) declare_arg(source, arg, decl, data, kinds);
@@ -249,15 +313,20 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
   for (const std::uint32_t s : payloads) {
     values.emplace_back();
     const signature::Symbol& symbol = data_.symbols[s];
-    if (symbol.kind == SymbolKind::kParam && data_.param_types[symbol.ordinal].members.size() == 1) {
+    if (symbol.kind == SymbolKind::kParam &&
+        data_.param_types[symbol.ordinal].members.size() == 1) {
       const signature::TypeMember& m = data_.param_types[symbol.ordinal].members.front();
       if (m.tag == TypeTag::kBool) values.back() = {Value(false), Value(true)};
       if (m.tag == TypeTag::kEnum) values.back().assign(m.names.begin(), m.names.end());
     }
     total *= values.back().size();
     if (!values.back().empty() && total <= 4096) continue;
-    report(data_.decl.where, "interfaces", "interface.when", fmt::format("a condition of an interface reads '{}', which is no discriminant", symbol.name)).expected =
-        "Bool and enum parameters, payloads of Maybe enums, presence, constructors";
+    report(data_.decl.where,
+           "interfaces",
+           "interface.when",
+           fmt::format("a condition of an interface reads '{}', which is no discriminant",
+                       symbol.name))
+        .expected = "Bool and enum parameters, payloads of Maybe enums, presence, constructors";
     return;
   }
   for (std::size_t n = 0; n < total; ++n) {
@@ -279,14 +348,24 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
       for (std::size_t i = 0; i < conditions.size(); ++i) {
         bool holds = true;
         if (data_.decl.interfaces[i].step != step) continue;
-        if (conditions[i] != kNoExpr && (!signature::evaluate_bool(env, conditions[i], holds) || !holds)) continue;
+        if (conditions[i] != kNoExpr &&
+            (!signature::evaluate_bool(env, conditions[i], holds) || !holds))
+          continue;
         active += (active.empty() ? "" : ", ") + data_.decl.interfaces[i].name;
         ++count;
       }
-      if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty()))) continue;
-      const SourceLocation& place = step < entry_.step_places.size() ? entry_.step_places[step] : data_.decl.interfaces.front().where;
-      Diagnostic& d = report(place, "interfaces", "interface.active",
-                             fmt::format("step '{}' has {} active interfaces ({})", data_.decl.steps[step].name, count, where));
+      if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty())))
+        continue;
+      const SourceLocation& place = step < entry_.step_places.size()
+                                        ? entry_.step_places[step]
+                                        : data_.decl.interfaces.front().where;
+      Diagnostic& d = report(place,
+                             "interfaces",
+                             "interface.active",
+                             fmt::format("step '{}' has {} active interfaces ({})",
+                                         data_.decl.steps[step].name,
+                                         count,
+                                         where));
       d.found = active.empty() ? "none" : active;
       d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";
       return;
@@ -305,7 +384,8 @@ void Compiler::make_branches() {
   };
   for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s) {
     const signature::TensorData& t = signature::tensor_data(data_, s);
-    for (const signature::TextExpr* e : {&t.dtype, &t.shape, &t.optional, &t.list_count}) collect(*e);
+    for (const signature::TextExpr* e : {&t.dtype, &t.shape, &t.optional, &t.list_count})
+      collect(*e);
   }
   for (const signature::TextExpr& e : data_.lets) collect(e);
   for (const signature::TextExpr& e : data_.refinements) collect(e);
@@ -322,7 +402,11 @@ void Compiler::make_branches() {
   data_.decl.branches = schemas.branches;
   for (std::size_t i = 0; i < schemas.reasons.size(); ++i) {
     if (schemas.reasons[i].empty()) continue;
-    diagnostics_.advisory(data_.decl.where, data_.decl.name, "schema", "schema.none", fmt::format("no operator schema: {}", schemas.reasons[i]));
+    diagnostics_.advisory(data_.decl.where,
+                          data_.decl.name,
+                          "schema",
+                          "schema.none",
+                          fmt::format("no operator schema: {}", schemas.reasons[i]));
     break;
   }
 }

@@ -1,4 +1,5 @@
-// Metadata tensors: generator and predicate calls resolved, their arguments' kinds, ranks and dtypes checked.
+// Metadata tensors: generator and predicate calls resolved, their arguments' kinds, ranks and
+// dtypes checked.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,10 +21,14 @@ namespace {
 
 Kind kind_of(const FormalArg& formal) {
   switch (formal.kind) {
-    case FormalKind::kInt: return Kind::integer();
-    case FormalKind::kSeq: return Kind::sequence(Kind::integer());
-    case FormalKind::kWord: return Kind::string({formal.words.begin(), formal.words.end()});
-    case FormalKind::kLayout: return Kind::algebraic(-1);
+    case FormalKind::kInt:
+      return Kind::integer();
+    case FormalKind::kSeq:
+      return Kind::sequence(Kind::integer());
+    case FormalKind::kWord:
+      return Kind::string({formal.words.begin(), formal.words.end()});
+    case FormalKind::kLayout:
+      return Kind::algebraic(-1);
   }
   return Kind::unknown();
 }
@@ -40,7 +45,10 @@ std::string unknown_hint(std::string_view name, bool predicate) {
 
 }  // namespace
 
-MetadataCall Compiler::metadata_call(const Text& text, std::uint32_t tensor, bool predicate, const std::string& field) {
+MetadataCall Compiler::metadata_call(const Text& text,
+                                     std::uint32_t tensor,
+                                     bool predicate,
+                                     const std::string& field) {
   MetadataCall call;
   call.text = text.text;
   call.where = text.where;
@@ -64,84 +72,129 @@ MetadataCall Compiler::metadata_call(const Text& text, std::uint32_t tensor, boo
   const PredicateInfo* info = predicate ? find_predicate(call.name) : nullptr;
   call.known = generator != nullptr || info != nullptr;
   if (!call.known) {
-    Diagnostic& d = diagnostics_.advisory(text.at(parsed.at(root).column), data_.decl.name, field, fmt::format("{}.unknown", what),
-                                          fmt::format("there is no {} '{}': rows that need it are not instantiated", what, call.name));
+    Diagnostic& d = diagnostics_.advisory(
+        text.at(parsed.at(root).column),
+        data_.decl.name,
+        field,
+        fmt::format("{}.unknown", what),
+        fmt::format(
+            "there is no {} '{}': rows that need it are not instantiated", what, call.name));
     d.found = call.name;
     d.hint = unknown_hint(call.name, predicate);
     return call;
   }
   const std::span<const FormalArg> formals = predicate ? info->formals : generator->formals;
   if (parsed.at(root).count != formals.size()) {
-    Diagnostic& d = report(text.at(parsed.at(root).column), field, fmt::format("{}.arity", what),
-                           fmt::format("{} '{}' takes {} argument{}, not {}", what, call.name, formals.size(), formals.size() == 1 ? "" : "s", parsed.at(root).count));
-    for (const FormalArg& formal : formals) d.expected += (d.expected.empty() ? "" : ", ") + std::string(formal.name);
+    Diagnostic& d = report(text.at(parsed.at(root).column),
+                           field,
+                           fmt::format("{}.arity", what),
+                           fmt::format("{} '{}' takes {} argument{}, not {}",
+                                       what,
+                                       call.name,
+                                       formals.size(),
+                                       formals.size() == 1 ? "" : "s",
+                                       parsed.at(root).count));
+    for (const FormalArg& formal : formals)
+      d.expected += (d.expected.empty() ? "" : ", ") + std::string(formal.name);
     return call;
   }
   for (std::size_t i = 0; i < formals.size(); ++i) {
     const Expr child = parsed.child(root, i);
     if (parsed.at(child).op == Op::kKeyword) {
-      report(text.at(parsed.at(child).column), field, fmt::format("{}.keyword", what), fmt::format("{} '{}' takes no keywords", what, call.name)).hint =
-          "give the arguments in order";
+      report(text.at(parsed.at(child).column),
+             field,
+             fmt::format("{}.keyword", what),
+             fmt::format("{} '{}' takes no keywords", what, call.name))
+          .hint = "give the arguments in order";
       return call;
     }
     call.contents.push_back(kNoExpr);
-    const auto symbol = parsed.at(child).op == Op::kName ? symbol_by_name_.find(parsed.text(child)) : symbol_by_name_.end();
-    if (predicate && symbol != symbol_by_name_.end() && signature::is_tensor(data_.symbols[symbol->second].kind)) {
+    const auto symbol = parsed.at(child).op == Op::kName ? symbol_by_name_.find(parsed.text(child))
+                                                         : symbol_by_name_.end();
+    if (predicate && symbol != symbol_by_name_.end() &&
+        signature::is_tensor(data_.symbols[symbol->second].kind)) {
       call.args.push_back(kNoExpr);
       call.contents.back() = symbol->second;
-      if (symbol->second == tensor || signature::tensor_decl(data_, symbol->second).values_text.empty()) {
-        Diagnostic& d = report(text.at(parsed.at(child).column), field, "predicate.tensor", fmt::format("'{}' is no other generated tensor", symbol->first));
+      if (symbol->second == tensor ||
+          signature::tensor_decl(data_, symbol->second).values_text.empty()) {
+        Diagnostic& d = report(text.at(parsed.at(child).column),
+                               field,
+                               "predicate.tensor",
+                               fmt::format("'{}' is no other generated tensor", symbol->first));
         d.expected = "another tensor with 'values'";
       }
       continue;
     }
     call.args.push_back(resolve(parsed, child, text, scope));
     if (call.args.back() == kNoExpr) continue;
-    checker(text, scope).expect(call.args.back(), kind_of(formals[i]), fmt::format("argument '{}' of {}", formals[i].name, call.name));
+    checker(text, scope)
+        .expect(call.args.back(),
+                kind_of(formals[i]),
+                fmt::format("argument '{}' of {}", formals[i].name, call.name));
   }
   return call;
 }
 
 void Compiler::declare_metadata() {
-  const auto declare = [&](const std::vector<TensorEntry>& sources, std::vector<signature::TensorData>& tensors, std::uint32_t first, const char* section) {
+  const auto declare = [&](const std::vector<TensorEntry>& sources,
+                           std::vector<signature::TensorData>& tensors,
+                           std::uint32_t first,
+                           const char* section) {
     for (std::uint32_t i = 0; i < sources.size() && i < tensors.size(); ++i) {
       const TensorDecl& decl = signature::tensor_decl(data_, first + i);
       const std::string field = fmt::format("signature.{}.{}", section, decl.name);
-      if (!sources[i].values.empty()) tensors[i].values = metadata_call(sources[i].values, first + i, false, field + ".values");
+      if (!sources[i].values.empty())
+        tensors[i].values = metadata_call(sources[i].values, first + i, false, field + ".values");
       for (std::size_t k = 0; k < sources[i].requirements.size(); ++k) {
-        tensors[i].requirements.push_back(metadata_call(sources[i].requirements[k], first + i, true, fmt::format("{}.requires[{}]", field, k)));
+        tensors[i].requirements.push_back(metadata_call(
+            sources[i].requirements[k], first + i, true, fmt::format("{}.requires[{}]", field, k)));
       }
     }
   };
-  declare(entry_.construction_tensors, data_.construction_tensors, data_.first_construction, "params");
+  declare(
+      entry_.construction_tensors, data_.construction_tensors, data_.first_construction, "params");
   declare(entry_.inputs, data_.inputs, data_.first_input, "inputs");
 }
 
-/// What only a point shows: the dtype, the rank, and that a tensor whose contents are read is there.
+/// What only a point shows: the dtype, the rank, and that a tensor whose contents are read is
+/// there.
 void Compiler::check_branch_metadata(const signature::Branch& branch) {
   const auto check = [&](const signature::TensorTerm& term, const char* section) {
     const signature::TensorData& data = signature::tensor_data(data_, term.symbol);
     if (!term.passed || !data.values || !data.values->known) return;
-    const std::string field = fmt::format("signature.{}.{}", section, data_.symbols[term.symbol].name);
+    const std::string field =
+        fmt::format("signature.{}.{}", section, data_.symbols[term.symbol].name);
     const signature::Node& dtype = branch.pool.at(term.dtype);
     DTypeSet dtypes;
     if (dtype.op == Op::kString) {
       if (const auto d = dtype_from_name(branch.pool.text(term.dtype))) dtypes.insert(*d);
     } else {
-      dtypes = dtype.op == Op::kSymbol ? data_.symbols[static_cast<std::size_t>(dtype.value)].dtypes : signature::tensor_decl(data_, term.symbol).dtypes;
+      dtypes = dtype.op == Op::kSymbol ? data_.symbols[static_cast<std::size_t>(dtype.value)].dtypes
+                                       : signature::tensor_decl(data_, term.symbol).dtypes;
     }
     const DTypeSet integers{DType::kInt32, DType::kInt64};
     if ((dtypes.bits() & ~integers.bits()) != 0) {
-      Diagnostic& d = report(data.dtype.where, field + ".dtype", "generator.dtype", "the dtype of a generated tensor is not int32 or int64");
+      Diagnostic& d = report(data.dtype.where,
+                             field + ".dtype",
+                             "generator.dtype",
+                             "the dtype of a generated tensor is not int32 or int64");
       d.found = fmt::format("'{}'", data.dtype.text);
       d.expected = "int32 or int64, or an index of these";
     }
-    const bool fixed = std::none_of(term.elements.begin(), term.elements.end(), [](const signature::Element& e) { return e.splice; });
+    const bool fixed = std::none_of(term.elements.begin(),
+                                    term.elements.end(),
+                                    [](const signature::Element& e) { return e.splice; });
     const auto rank = static_cast<std::int32_t>(term.elements.size());
     const GeneratorInfo* generator = find_generator(data.values->name);
     if (fixed && generator != nullptr && generator->rank >= 0 && generator->rank != rank) {
-      Diagnostic& d = report(data.values->where, field + ".values", "generator.rank",
-                             fmt::format("generator '{}' makes a tensor of rank {}, the declared shape has rank {}", generator->name, generator->rank, rank));
+      Diagnostic& d = report(
+          data.values->where,
+          field + ".values",
+          "generator.rank",
+          fmt::format("generator '{}' makes a tensor of rank {}, the declared shape has rank {}",
+                      generator->name,
+                      generator->rank,
+                      rank));
       d.found = fmt::format("'{}'", data.shape.text);
       d.expected = fmt::format("a shape of rank {}", generator->rank);
     }
@@ -151,14 +204,25 @@ void Compiler::check_branch_metadata(const signature::Branch& branch) {
       if (info == nullptr) continue;
       const std::string place = fmt::format("{}.requires[{}]", field, k);
       if (info->rank >= 0 && (!fixed || info->rank != rank)) {
-        Diagnostic& d = report(call.where, place, "predicate.rank", fmt::format("predicate '{}' is for tensors of rank {}", info->name, info->rank));
+        Diagnostic& d =
+            report(call.where,
+                   place,
+                   "predicate.rank",
+                   fmt::format("predicate '{}' is for tensors of rank {}", info->name, info->rank));
         d.found = fmt::format("'{}'", data.shape.text);
         d.expected = fmt::format("a shape of rank {}", info->rank);
       }
       for (std::size_t i = 0; i < call.args.size(); ++i) {
-        if (call.args[i] != kNoExpr || call.contents[i] == kNoExpr || branch.facts.presence[call.contents[i]] == 1) continue;
-        Diagnostic& d = report(call.where, place, "predicate.absent",
-                               fmt::format("'{}' may be absent where '{}' is passed ({})", data_.symbols[call.contents[i]].name, data_.symbols[term.symbol].name, describe(branch.choices)));
+        if (call.args[i] != kNoExpr || call.contents[i] == kNoExpr ||
+            branch.facts.presence[call.contents[i]] == 1)
+          continue;
+        Diagnostic& d = report(call.where,
+                               place,
+                               "predicate.absent",
+                               fmt::format("'{}' may be absent where '{}' is passed ({})",
+                                           data_.symbols[call.contents[i]].name,
+                                           data_.symbols[term.symbol].name,
+                                           describe(branch.choices)));
         d.expected = "a tensor that is passed wherever this one is";
       }
     }

@@ -1,4 +1,5 @@
-// Visits the points of an entry: every branch is folded, its kinds checked again, its inference proved.
+// Visits the points of an entry: every branch is folded, its kinds checked again, its inference
+// proved.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -19,7 +20,9 @@ namespace {
 /// Union-find over symbols.
 class Links {
  public:
-  explicit Links(std::size_t count) : parent_(count), used_(count, false) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  explicit Links(std::size_t count) : parent_(count), used_(count, false) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
   std::size_t root(std::size_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
@@ -47,7 +50,9 @@ Compiler::Groups Compiler::group_discriminants() const {
   for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s) {
     const signature::TensorData& tensor = signature::tensor_data(data_, s);
     std::vector<std::uint32_t> names{s};
-    for (const signature::TextExpr* e : {&tensor.dtype, &tensor.shape, &tensor.optional, &tensor.mutated, &tensor.list_count}) read(*e, names);
+    for (const signature::TextExpr* e :
+         {&tensor.dtype, &tensor.shape, &tensor.optional, &tensor.mutated, &tensor.list_count})
+      read(*e, names);
     if (signature::tensor_decl(data_, s).buffer_out) names.push_back(data_.out_symbol);
     links.link(names);
   }
@@ -62,7 +67,8 @@ Compiler::Groups Compiler::group_discriminants() const {
     links.link(names);
   }
   std::vector<std::uint32_t> conditions;  // of interfaces: their combinations are visited together
-  for (const signature::InterfaceData& interface : data_.interfaces) read(interface.when, conditions);
+  for (const signature::InterfaceData& interface : data_.interfaces)
+    read(interface.when, conditions);
   if (!conditions.empty()) links.link(conditions);
   std::map<std::size_t, std::vector<std::size_t>> by_root;
   for (std::size_t d = 0; d < data_.discriminants.size(); ++d) {
@@ -89,17 +95,20 @@ bool Compiler::accepted(const Choices& choices) const {
 void Compiler::check_points() {
   const Groups groups = group_discriminants();
   std::vector<std::size_t> counts;
-  for (const signature::Discriminant& d : data_.discriminants) counts.push_back(signature::choice_count(data_, d));
+  for (const signature::Discriminant& d : data_.discriminants)
+    counts.push_back(signature::choice_count(data_, d));
   const auto enumerate = [&](const std::vector<std::size_t>& axes, Choices choices, auto&& visit) {
     for (const std::size_t a : axes) choices[a] = 0;
     while (true) {
       if (!visit(choices)) return;
       std::size_t i = 0;
-      while (i < axes.size() && ++choices[axes[i]] == static_cast<std::int32_t>(counts[axes[i]])) choices[axes[i++]] = 0;
+      while (i < axes.size() && ++choices[axes[i]] == static_cast<std::int32_t>(counts[axes[i]]))
+        choices[axes[i++]] = 0;
       if (i == axes.size()) return;
     }
   };
-  // Each group is held at the first combination that no restriction rejects while the others are open.
+  // Each group is held at the first combination that no restriction rejects while the others are
+  // open.
   Choices held(data_.discriminants.size(), 0);
   std::size_t total = 0;
   for (const std::vector<std::size_t>& axes : groups.axes) {
@@ -118,12 +127,22 @@ void Compiler::check_points() {
     }
   }
   if (total > 256) {
-    diagnostics_.advisory(data_.decl.where, data_.decl.name, "signature", "points.many", fmt::format("{} combinations of discriminants are checked", total)).hint =
+    diagnostics_
+        .advisory(data_.decl.where,
+                  data_.decl.name,
+                  "signature",
+                  "points.many",
+                  fmt::format("{} combinations of discriminants are checked", total))
+        .hint =
         "fewer optional tensors and enums that depend on each other check and specialise faster";
   }
   constexpr std::size_t kLimit = 65536;
   if (total > kLimit) {
-    report(data_.decl.where, "signature", "points.too_many", fmt::format("{} combinations of discriminants", total)).expected = fmt::format("at most {}", kLimit);
+    report(data_.decl.where,
+           "signature",
+           "points.too_many",
+           fmt::format("{} combinations of discriminants", total))
+        .expected = fmt::format("at most {}", kLimit);
     return;
   }
   std::set<Choices> seen;
@@ -135,7 +154,11 @@ void Compiler::check_points() {
   }
   if (seen.empty()) check_point(held);
   if (accepted_points_ == 0 && !failed_) {
-    report(data_.decl.where, "signature.shape_rules", "points.none", "every combination of discriminants is rejected").hint = "no call can ever pass";
+    report(data_.decl.where,
+           "signature.shape_rules",
+           "points.none",
+           "every combination of discriminants is rejected")
+        .hint = "no call can ever pass";
   }
 }
 
@@ -144,8 +167,13 @@ void Compiler::check_point(const Choices& choices) {
   (void)signature::facts_of(data_, choices, &unsettled);
   if (unsettled) {
     const auto& decl = signature::tensor_decl(data_, *unsettled);
-    report(decl.where, "signature", "tensor.condition", fmt::format("the condition of '{}' reads more than discriminants: {}", decl.name, decl.optional_text)).expected =
-        "Bool and enum parameters, presence, constructors";
+    report(decl.where,
+           "signature",
+           "tensor.condition",
+           fmt::format("the condition of '{}' reads more than discriminants: {}",
+                       decl.name,
+                       decl.optional_text))
+        .expected = "Bool and enum parameters, presence, constructors";
     return;
   }
   Choices at_construction = choices;
@@ -157,9 +185,14 @@ void Compiler::check_point(const Choices& choices) {
   const signature::Branch branch = signature::make_branch(data_, prefix, choices);
   if (branch.error) {
     const bool rule = branch.error_symbol >= data_.symbols.size();
-    const SourceLocation& where = rule ? data_.refinements[branch.error_symbol - data_.symbols.size()].where : data_.symbols[branch.error_symbol].where;
-    const bool cases = branch.error->kind == signature::FoldError::Kind::kCases || branch.error->kind == signature::FoldError::Kind::kNotFinite;
-    report(where, rule ? "signature.shape_rules" : "signature", cases ? "family.cases" : "expr.value",
+    const SourceLocation& where =
+        rule ? data_.refinements[branch.error_symbol - data_.symbols.size()].where
+             : data_.symbols[branch.error_symbol].where;
+    const bool cases = branch.error->kind == signature::FoldError::Kind::kCases ||
+                       branch.error->kind == signature::FoldError::Kind::kNotFinite;
+    report(where,
+           rule ? "signature.shape_rules" : "signature",
+           cases ? "family.cases" : "expr.value",
            fmt::format("{} ({})", branch.error->text, describe(choices)));
     return;
   }
@@ -170,8 +203,11 @@ void Compiler::check_point(const Choices& choices) {
     signature::Pool pool;
     signature::Folder folder(data_, branch.facts, pool);
     if (!signature::constant_bool(pool, folder.fold(data_.inputs[i].mutated.root))) {
-      report(data_.inputs[i].mutated.where, "signature.inputs." + data_.decl.inputs[i].name + ".mutated", "tensor.condition",
-             fmt::format("the condition '{}' reads more than discriminants", data_.inputs[i].mutated.text))
+      report(data_.inputs[i].mutated.where,
+             "signature.inputs." + data_.decl.inputs[i].name + ".mutated",
+             "tensor.condition",
+             fmt::format("the condition '{}' reads more than discriminants",
+                         data_.inputs[i].mutated.text))
           .expected = "Bool and enum parameters, presence, constructors";
     }
   }
@@ -179,10 +215,17 @@ void Compiler::check_point(const Choices& choices) {
   for (std::uint32_t i = 0; i < branch.written.size(); ++i) {
     if (branch.written[i]) written.push_back(i);
   }
-  if (std::find(written_sets_.begin(), written_sets_.end(), written) == written_sets_.end()) written_sets_.push_back(written);
+  if (std::find(written_sets_.begin(), written_sets_.end(), written) == written_sets_.end())
+    written_sets_.push_back(written);
   for (const std::uint32_t s : branch.unsolved) {
-    Diagnostic& d = report(data_.symbols[s].where, "signature", "infer.unsolved", fmt::format("nothing solves '{}' ({})", data_.symbols[s].name, describe(choices)));
-    d.expected = data_.symbols[s].kind == SymbolKind::kDType ? "a passed tensor with this bare dtype" : "an input axis in which it is the only unknown";
+    Diagnostic& d =
+        report(data_.symbols[s].where,
+               "signature",
+               "infer.unsolved",
+               fmt::format("nothing solves '{}' ({})", data_.symbols[s].name, describe(choices)));
+    d.expected = data_.symbols[s].kind == SymbolKind::kDType
+                     ? "a passed tensor with this bare dtype"
+                     : "an input axis in which it is the only unknown";
   }
   check_branch_kinds(branch);
   check_branch_combos(branch);
@@ -198,8 +241,12 @@ std::string Compiler::describe(const Choices& choices) const {
     const std::string& name = data_.symbols[d.symbol].name;
     std::string one;
     switch (d.kind) {
-      case D::kBool: one = fmt::format("{}={}", name, choices[i] != 0); break;
-      case D::kEnum: one = fmt::format("{}='{}'", name, d.names[static_cast<std::size_t>(choices[i])]); break;
+      case D::kBool:
+        one = fmt::format("{}={}", name, choices[i] != 0);
+        break;
+      case D::kEnum:
+        one = fmt::format("{}='{}'", name, d.names[static_cast<std::size_t>(choices[i])]);
+        break;
       case D::kAdt: {
         if (d.maybe && choices[i] == 0) {
           one = fmt::format("{} absent", name);
@@ -208,10 +255,13 @@ std::string Compiler::describe(const Choices& choices) const {
         const auto all = signature::adt_choices(data_.adts[d.adt]);
         const auto& facts = all[static_cast<std::size_t>(choices[i] - (d.maybe ? 1 : 0))];
         one = fmt::format("{}.kind='{}'", name, facts.constructor);
-        for (const auto& [field, value] : facts.fields) one += fmt::format(", {}.{}={}", name, field, value.to_string());
+        for (const auto& [field, value] : facts.fields)
+          one += fmt::format(", {}.{}={}", name, field, value.to_string());
         break;
       }
-      default: one = fmt::format("{} {}", name, choices[i] != 0 ? "present" : "absent"); break;
+      default:
+        one = fmt::format("{} {}", name, choices[i] != 0 ? "present" : "absent");
+        break;
     }
     text += (text.empty() ? "at " : ", ") + one;
   }
@@ -222,16 +272,21 @@ void Compiler::check_branch_kinds(const signature::Branch& branch) {
   std::vector<Kind> kinds = symbol_kinds_;
   std::map<std::uint32_t, std::string> constructors;
   for (std::uint32_t s = 0; s < kinds.size(); ++s) {
-    if (kinds[s].is(Kind::Tag::kMaybe) && branch.facts.presence[s] == 1) kinds[s] = Kind(kinds[s].items.front());
+    if (kinds[s].is(Kind::Tag::kMaybe) && branch.facts.presence[s] == 1)
+      kinds[s] = Kind(kinds[s].items.front());
     if (branch.facts.adts[s]) constructors[s] = branch.facts.adts[s]->constructor;
   }
   SourceLocation where;
   std::string field;
-  KindChecker checker(branch.pool, kinds, data_.adts, data_.symbol_names, [&](const KindError& error) {
-    Diagnostic& d = report(where, field, "expr.kind", fmt::format("{} ({})", error.text, describe(branch.choices)));
-    d.expected = error.expected;
-    d.hint = error.hint;
-  });
+  KindChecker checker(
+      branch.pool, kinds, data_.adts, data_.symbol_names, [&](const KindError& error) {
+        Diagnostic& d = report(where,
+                               field,
+                               "expr.kind",
+                               fmt::format("{} ({})", error.text, describe(branch.choices)));
+        d.expected = error.expected;
+        d.hint = error.hint;
+      });
   checker.set_at_point();
   checker.set_constructors(std::move(constructors));
   for (std::uint32_t i = 0; i < data_.lets.size(); ++i) {
@@ -256,7 +311,8 @@ void Compiler::check_branch_kinds(const signature::Branch& branch) {
       }
       where = data.dtype.where;
       field = "signature." + data_.symbols[term.symbol].name + ".dtype";
-      if (branch.pool.at(term.dtype).op != signature::Op::kString) checker.expect(term.dtype, Kind::any_dtype(), "the dtype");
+      if (branch.pool.at(term.dtype).op != signature::Op::kString)
+        checker.expect(term.dtype, Kind::any_dtype(), "the dtype");
     }
   };
   terms(branch.construction_tensors);
@@ -280,11 +336,17 @@ void Compiler::check_branch_combos(const signature::Branch& branch) {
   read(branch.construction_tensors);
   read(branch.inputs);
   read(branch.outputs);
-  for (const signature::RefinementTerm& r : branch.refinements) signature::collect_symbols(branch.pool, r.expr, names, false);
+  for (const signature::RefinementTerm& r : branch.refinements)
+    signature::collect_symbols(branch.pool, r.expr, names, false);
   for (const auto& [symbol, dtype] : data_.combos.front().assignment) {
-    if (data_.symbols[symbol].kind != SymbolKind::kDType || std::find(names.begin(), names.end(), symbol) != names.end()) continue;
-    report(data_.combos_where, "signature.dtype_combos", "combos.irrelevant",
-           fmt::format("'{}' is not relevant {}", data_.symbols[symbol].name, describe(branch.choices)))
+    if (data_.symbols[symbol].kind != SymbolKind::kDType ||
+        std::find(names.begin(), names.end(), symbol) != names.end())
+      continue;
+    report(data_.combos_where,
+           "signature.dtype_combos",
+           "combos.irrelevant",
+           fmt::format(
+               "'{}' is not relevant {}", data_.symbols[symbol].name, describe(branch.choices)))
         .expected = "names that every accepted branch reads";
   }
 }

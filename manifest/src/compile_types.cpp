@@ -25,21 +25,37 @@ signature::ParamType Compiler::param_type(const TypeText& text) {
   for (const TypeMember& m : text.members) {
     switch (m.atom) {
       case Atom::kInt:
-      case Atom::kDim: member(TypeTag::kInt); break;
-      case Atom::kBool: member(TypeTag::kBool); break;
-      case Atom::kStr: member(TypeTag::kStr); break;
-      case Atom::kNone: type.maybe = true; break;
-      case Atom::kFloat: member(TypeTag::kFloat); break;
-      case Atom::kNumber: member(TypeTag::kNumber); break;
+      case Atom::kDim:
+        member(TypeTag::kInt);
+        break;
+      case Atom::kBool:
+        member(TypeTag::kBool);
+        break;
+      case Atom::kStr:
+        member(TypeTag::kStr);
+        break;
+      case Atom::kNone:
+        type.maybe = true;
+        break;
+      case Atom::kFloat:
+        member(TypeTag::kFloat);
+        break;
+      case Atom::kNumber:
+        member(TypeTag::kNumber);
+        break;
       case Atom::kDict:
       case Atom::kTensor:
-      case Atom::kDotted: member(TypeTag::kObject); break;
+      case Atom::kDotted:
+        member(TypeTag::kObject);
+        break;
       case Atom::kLiteral: {
         auto& names = member(TypeTag::kEnum).names;
         if (std::find(names.begin(), names.end(), m.text) == names.end()) names.push_back(m.text);
         break;
       }
-      case Atom::kDType: member(TypeTag::kDType).dtypes.insert(m.dtype); break;
+      case Atom::kDType:
+        member(TypeTag::kDType).dtypes.insert(m.dtype);
+        break;
       case Atom::kAnyDType:
         for (const DType d : all_dtypes()) member(TypeTag::kDType).dtypes.insert(d);
         break;
@@ -73,29 +89,54 @@ Kind Compiler::formal_kind(const TypeText& text) const {
   std::vector<Kind> kinds;
   for (const TypeMember& m : text.members) {
     switch (m.atom) {
-      case Atom::kInt: kinds.push_back(Kind::integer()); break;
-      case Atom::kDim: kinds.push_back(Kind::dimension()); break;
-      case Atom::kBool: kinds.push_back(Kind::boolean()); break;
-      case Atom::kShape: kinds.push_back(Kind::shape()); break;
-      case Atom::kSeqInt: kinds.push_back(Kind::sequence(Kind::integer())); break;
-      case Atom::kLiteral: kinds.push_back(Kind::string({m.text})); break;
-      case Atom::kStr: kinds.push_back(Kind::open_string()); break;
-      case Atom::kNone: kinds.push_back(Kind::none()); break;
-      case Atom::kDType: kinds.push_back(Kind::dtype({m.dtype})); break;
-      case Atom::kAnyDType: kinds.push_back(Kind::any_dtype()); break;
+      case Atom::kInt:
+        kinds.push_back(Kind::integer());
+        break;
+      case Atom::kDim:
+        kinds.push_back(Kind::dimension());
+        break;
+      case Atom::kBool:
+        kinds.push_back(Kind::boolean());
+        break;
+      case Atom::kShape:
+        kinds.push_back(Kind::shape());
+        break;
+      case Atom::kSeqInt:
+        kinds.push_back(Kind::sequence(Kind::integer()));
+        break;
+      case Atom::kLiteral:
+        kinds.push_back(Kind::string({m.text}));
+        break;
+      case Atom::kStr:
+        kinds.push_back(Kind::open_string());
+        break;
+      case Atom::kNone:
+        kinds.push_back(Kind::none());
+        break;
+      case Atom::kDType:
+        kinds.push_back(Kind::dtype({m.dtype}));
+        break;
+      case Atom::kAnyDType:
+        kinds.push_back(Kind::any_dtype());
+        break;
       case Atom::kList:
       case Atom::kTuple: {
-        const bool none = std::find(m.optional_items.begin(), m.optional_items.end(), true) != m.optional_items.end();
-        kinds.push_back(Kind::sequence(none ? Kind::maybe(Kind::integer()) : Kind::integer(),
-                                       m.variable ? std::nullopt : std::optional(m.optional_items.size())));
+        const bool none = std::find(m.optional_items.begin(), m.optional_items.end(), true) !=
+                          m.optional_items.end();
+        kinds.push_back(
+            Kind::sequence(none ? Kind::maybe(Kind::integer()) : Kind::integer(),
+                           m.variable ? std::nullopt : std::optional(m.optional_items.size())));
         break;
       }
       case Atom::kName: {
         const auto found = adt_by_name_.find(m.text);
-        kinds.push_back(found == adt_by_name_.end() ? Kind::unknown() : Kind::algebraic(found->second));
+        kinds.push_back(found == adt_by_name_.end() ? Kind::unknown()
+                                                    : Kind::algebraic(found->second));
         break;
       }
-      default: kinds.push_back(Kind::value()); break;
+      default:
+        kinds.push_back(Kind::value());
+        break;
     }
   }
   return unite(kinds);
@@ -127,7 +168,8 @@ void Compiler::declare_adts() {
       }
       constructor.invariant = expression(c.invariant, Grammar::kExpression, scope);
       if (constructor.invariant.given()) {
-        checker(c.invariant, scope).expect(constructor.invariant.root, Kind::boolean(), "the invariant");
+        checker(c.invariant, scope)
+            .expect(constructor.invariant.root, Kind::boolean(), "the invariant");
       }
       type.constructors.push_back(std::move(constructor));
     }
@@ -164,9 +206,13 @@ void Compiler::declare_families() {
       const Kind kind = checker(decl.match[k], scope).check(family.match.back().root);
       const Kind plain = kind.is(Kind::Tag::kMaybe) ? kind.items.front() : kind;
       using Tag = Kind::Tag;
-      if (!(plain.is(Tag::kBool) || plain.is(Tag::kAdt) || plain.is(Tag::kUnknown) || (plain.is(Tag::kStr) && !plain.open))) {
-        report(decl.match[k].where, scope.field, "family.match", fmt::format("a match on {}", print(kind, data_.adts))).expected =
-            "Bool, an enum or an algebraic type";
+      if (!(plain.is(Tag::kBool) || plain.is(Tag::kAdt) || plain.is(Tag::kUnknown) ||
+            (plain.is(Tag::kStr) && !plain.open))) {
+        report(decl.match[k].where,
+               scope.field,
+               "family.match",
+               fmt::format("a match on {}", print(kind, data_.adts)))
+            .expected = "Bool, an enum or an algebraic type";
       }
       check_patterns(decl, k, plain, field);
     }
@@ -193,44 +239,63 @@ void Compiler::declare_families() {
   check_family_cycles();
 }
 
-void Compiler::check_patterns(const FamilyDecl& decl, std::size_t place, const Kind& kind, const std::string& field) {
+void Compiler::check_patterns(const FamilyDecl& decl,
+                              std::size_t place,
+                              const Kind& kind,
+                              const std::string& field) {
   using Tag = Kind::Tag;
   for (const FamilyCase& one : decl.cases) {
     if (place >= one.when.size() || kind.is(Tag::kUnknown)) continue;
     const Pattern& pattern = one.when[place];
     const auto refuse = [&](std::string text, std::string expected) {
-      report(pattern.where, field + ".cases", "family.pattern", std::move(text)).expected = std::move(expected);
+      report(pattern.where, field + ".cases", "family.pattern", std::move(text)).expected =
+          std::move(expected);
     };
     if (pattern.kind == Pattern::Kind::kAny) continue;
     if (pattern.kind == Pattern::Kind::kValue) {
       const auto* text = pattern.value.get_if<std::string>();
       const bool truth = kind.is(Tag::kBool) && pattern.value.get_if<bool>() != nullptr;
-      const bool member = kind.is(Tag::kStr) && text != nullptr &&
-                          (kind.open || std::find(kind.names.begin(), kind.names.end(), *text) != kind.names.end());
-      if (!truth && !member) refuse(fmt::format("pattern {} on {}", pattern.value.to_string(), print(kind, data_.adts)), print(kind, data_.adts));
+      const bool member =
+          kind.is(Tag::kStr) && text != nullptr &&
+          (kind.open || std::find(kind.names.begin(), kind.names.end(), *text) != kind.names.end());
+      if (!truth && !member)
+        refuse(fmt::format("pattern {} on {}", pattern.value.to_string(), print(kind, data_.adts)),
+               print(kind, data_.adts));
       continue;
     }
     if (!kind.is(Tag::kAdt) || kind.adt < 0) {
-      refuse(fmt::format("a constructor pattern on {}", print(kind, data_.adts)), "an algebraic type");
+      refuse(fmt::format("a constructor pattern on {}", print(kind, data_.adts)),
+             "an algebraic type");
       continue;
     }
     const signature::AdtType& type = data_.adts[static_cast<std::size_t>(kind.adt)];
-    const auto constructor = std::find_if(type.constructors.begin(), type.constructors.end(),
-                                          [&](const auto& c) { return c.name == pattern.constructor; });
+    const auto constructor =
+        std::find_if(type.constructors.begin(), type.constructors.end(), [&](const auto& c) {
+          return c.name == pattern.constructor;
+        });
     if (constructor == type.constructors.end()) {
-      refuse(fmt::format("{} has no constructor '{}'", type.name, pattern.constructor), "one of its constructors");
+      refuse(fmt::format("{} has no constructor '{}'", type.name, pattern.constructor),
+             "one of its constructors");
       continue;
     }
     for (const auto& [name, value] : pattern.fields) {
-      const auto known = std::find_if(constructor->fields.begin(), constructor->fields.end(), [&n = name](const auto& f) { return f.name == n; });
+      const auto known = std::find_if(constructor->fields.begin(),
+                                      constructor->fields.end(),
+                                      [&n = name](const auto& f) { return f.name == n; });
       if (known == constructor->fields.end()) {
-        refuse(fmt::format("constructor '{}' has no field '{}'", pattern.constructor, name), "one of its fields");
+        refuse(fmt::format("constructor '{}' has no field '{}'", pattern.constructor, name),
+               "one of its fields");
       } else if (known->tag == TypeTag::kInt) {
-        refuse(fmt::format("field '{}' is not finite: it cannot be matched on", name), "a Bool or enum field");
-      } else if (known->tag == TypeTag::kBool ? value.get_if<bool>() == nullptr
-                                              : value.get_if<std::string>() == nullptr ||
-                                                    std::find(known->names.begin(), known->names.end(), *value.get_if<std::string>()) == known->names.end()) {
-        refuse(fmt::format("{} is no value of field '{}'", value.to_string(), name), "one of its values");
+        refuse(fmt::format("field '{}' is not finite: it cannot be matched on", name),
+               "a Bool or enum field");
+      } else if (known->tag == TypeTag::kBool
+                     ? value.get_if<bool>() == nullptr
+                     : value.get_if<std::string>() == nullptr ||
+                           std::find(known->names.begin(),
+                                     known->names.end(),
+                                     *value.get_if<std::string>()) == known->names.end()) {
+        refuse(fmt::format("{} is no value of field '{}'", value.to_string(), name),
+               "one of its values");
       }
     }
   }
@@ -252,13 +317,20 @@ void Compiler::check_family_cycles() {
     progress = false;
     for (std::size_t i = 0; i < data_.families.size(); ++i) {
       const auto& cases = data_.families[i].cases;
-      if (done[i] || std::any_of(cases.begin(), cases.end(), [&](const auto& c) { return c.is.given() && applies_open(applies_open, c.is.root); })) continue;
+      if (done[i] || std::any_of(cases.begin(), cases.end(), [&](const auto& c) {
+            return c.is.given() && applies_open(applies_open, c.is.root);
+          }))
+        continue;
       done[i] = true;
       progress = true;
     }
   }
   for (std::size_t i = 0; i < done.size(); ++i) {
-    if (!done[i]) report(data_.families[i].where, "signature.types." + data_.families[i].name, "family.cycle", fmt::format("type family '{}' applies itself", data_.families[i].name));
+    if (!done[i])
+      report(data_.families[i].where,
+             "signature.types." + data_.families[i].name,
+             "family.cycle",
+             fmt::format("type family '{}' applies itself", data_.families[i].name));
   }
 }
 

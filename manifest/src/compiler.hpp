@@ -18,14 +18,14 @@ namespace tenon::manifest {
 
 /// What an expression may read, and how diagnostics call its place.
 struct ExprScope {
-  std::string field;                       ///< "signature.inputs.x.shape"
-  std::vector<std::string> formals;        ///< a family's, a call's fields, a constructor's fields
+  std::string field;                 ///< "signature.inputs.x.shape"
+  std::vector<std::string> formals;  ///< a family's, a call's fields, a constructor's fields
   std::vector<Kind> formal_kinds;
-  bool formals_only = false;               ///< nothing but formals and, in families, other families
-  bool values = false;                     ///< parameters that are only Values may be read
-  bool bytes = false;                      ///< bytes(t) may be called
-  bool dtype_names = false;                ///< registered dtypes may stand as bare names
-  bool generator_arguments = false;        ///< Seq[Int] indices may be read
+  bool formals_only = false;         ///< nothing but formals and, in families, other families
+  bool values = false;               ///< parameters that are only Values may be read
+  bool bytes = false;                ///< bytes(t) may be called
+  bool dtype_names = false;          ///< registered dtypes may stand as bare names
+  bool generator_arguments = false;  ///< Seq[Int] indices may be read
 };
 
 class Compiler {
@@ -52,11 +52,16 @@ class Compiler {
   void declare_roofline();
   void declare_discriminants();
   void check_kinds();
-  void check_tensor_kinds(const signature::TensorData& tensor, const TensorDecl& decl, const TensorEntry& source,
+  void check_tensor_kinds(const signature::TensorData& tensor,
+                          const TensorDecl& decl,
+                          const TensorEntry& source,
                           const std::string& field);
   /// The shape of a list is written for its element i.
   static ExprScope list_scope(const TensorDecl& decl, ExprScope scope);
-  void check_patterns(const FamilyDecl& decl, std::size_t place, const Kind& kind, const std::string& field);
+  void check_patterns(const FamilyDecl& decl,
+                      std::size_t place,
+                      const Kind& kind,
+                      const std::string& field);
   void check_family_cycles();
   void let_kinds();
   void fill_may_alias();
@@ -67,13 +72,27 @@ class Compiler {
   // resolve.cpp
   TextExpr expression(const Text& text, Grammar grammar, const ExprScope& scope);
   Expr resolve(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
-  signature::MetadataCall metadata_call(const Text& text, std::uint32_t tensor, bool predicate, const std::string& field);
+  signature::MetadataCall metadata_call(const Text& text,
+                                        std::uint32_t tensor,
+                                        bool predicate,
+                                        const std::string& field);
   Expr resolve_name(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
-  Expr resolve_attribute(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
+  Expr resolve_attribute(const signature::Pool& from,
+                         Expr e,
+                         const Text& text,
+                         const ExprScope& scope);
   Expr resolve_call(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
-  Expr resolve_presence(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope, bool bytes);
-  Expr resolve_primitive(const signature::Pool& from, Expr e, std::uint32_t primitive, const Text& text, const ExprScope& scope);
-  Expr resolve_family(const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope);
+  Expr resolve_presence(
+      const signature::Pool& from, Expr e, const Text& text, const ExprScope& scope, bool bytes);
+  Expr resolve_primitive(const signature::Pool& from,
+                         Expr e,
+                         std::uint32_t primitive,
+                         const Text& text,
+                         const ExprScope& scope);
+  Expr resolve_family(const signature::Pool& from,
+                      Expr e,
+                      const Text& text,
+                      const ExprScope& scope);
   [[nodiscard]] std::vector<std::string> known_names(const ExprScope& scope) const;
 
   // compile_points.cpp
@@ -92,18 +111,28 @@ class Compiler {
 
   // compile_interfaces.cpp
   void declare_interfaces();
-  void declare_field(const InterfaceEntry& source, const CallFieldEntry& field, InterfaceDecl& decl,
-                     signature::InterfaceData& data, std::vector<Kind>& kinds);
-  void declare_arg(const InterfaceEntry& source, const ArgEntry& arg, InterfaceDecl& decl, signature::InterfaceData& data,
+  void declare_field(const InterfaceEntry& source,
+                     const CallFieldEntry& field,
+                     InterfaceDecl& decl,
+                     signature::InterfaceData& data,
+                     std::vector<Kind>& kinds);
+  void declare_arg(const InterfaceEntry& source,
+                   const ArgEntry& arg,
+                   InterfaceDecl& decl,
+                   signature::InterfaceData& data,
                    const std::vector<Kind>& kinds);
-  /// Exactly one interface per step is active, at most one in an optional step, whatever the payloads are.
+  /// Exactly one interface per step is active, at most one in an optional step, whatever the
+  /// payloads are.
   void check_interfaces(const signature::Branch& branch);
   bool field_kind(const Kind& kind, Expr e, CallFieldDecl& field);
   [[nodiscard]] std::uint32_t value_kind(Expr e) const;
   void make_branches();
 
   // Reporting
-  Diagnostic& report(const SourceLocation& where, const std::string& field, std::string rule, std::string text);
+  Diagnostic& report(const SourceLocation& where,
+                     const std::string& field,
+                     std::string rule,
+                     std::string text);
   KindChecker checker(const Text& text, const ExprScope& scope);
 
   const Entry& entry_;

@@ -11,7 +11,8 @@ namespace tenon::manifest {
 namespace {
 
 auto order_of(const Diagnostic& d) {
-  return std::tie(d.where.file, d.where.line, d.where.column, d.rule, d.text, d.entry, d.field, d.severity);
+  return std::tie(
+      d.where.file, d.where.line, d.where.column, d.rule, d.text, d.entry, d.field, d.severity);
 }
 
 }  // namespace
@@ -36,7 +37,10 @@ Diagnostic& DiagnosticList::add(Diagnostic diagnostic) {
   return items_.back();
 }
 
-Diagnostic& DiagnosticList::error(SourceLocation where, std::string entry, std::string field, std::string rule,
+Diagnostic& DiagnosticList::error(SourceLocation where,
+                                  std::string entry,
+                                  std::string field,
+                                  std::string rule,
                                   std::string text) {
   Diagnostic d;
   d.where = std::move(where);
@@ -47,9 +51,13 @@ Diagnostic& DiagnosticList::error(SourceLocation where, std::string entry, std::
   return add(std::move(d));
 }
 
-Diagnostic& DiagnosticList::advisory(SourceLocation where, std::string entry, std::string field, std::string rule,
+Diagnostic& DiagnosticList::advisory(SourceLocation where,
+                                     std::string entry,
+                                     std::string field,
+                                     std::string rule,
                                      std::string text) {
-  Diagnostic& d = error(std::move(where), std::move(entry), std::move(field), std::move(rule), std::move(text));
+  Diagnostic& d =
+      error(std::move(where), std::move(entry), std::move(field), std::move(rule), std::move(text));
   d.severity = Severity::kAdvisory;
   return d;
 }
@@ -59,9 +67,12 @@ void DiagnosticList::append(const DiagnosticList& other) {
 }
 
 void DiagnosticList::finish() {
-  std::stable_sort(items_.begin(), items_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return order_of(a) < order_of(b); });
-  const auto same = [](const Diagnostic& a, const Diagnostic& b) { return order_of(a) == order_of(b); };
+  std::stable_sort(items_.begin(), items_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return order_of(a) < order_of(b);
+  });
+  const auto same = [](const Diagnostic& a, const Diagnostic& b) {
+    return order_of(a) == order_of(b);
+  };
   items_.erase(std::unique(items_.begin(), items_.end(), same), items_.end());
 }
 
@@ -74,19 +85,23 @@ void DiagnosticList::attach_source(std::string_view file, std::string_view conte
       std::size_t begin = 0;
       for (std::size_t end = 0; end != std::string_view::npos; begin = end + 1) {
         end = contents.find('\n', begin);
-        std::string_view line = contents.substr(begin, end == std::string_view::npos ? end : end - begin);
+        std::string_view line =
+            contents.substr(begin, end == std::string_view::npos ? end : end - begin);
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         lines.push_back(line);
       }
     }
     constexpr std::size_t kLongest = 400;
-    if (d.where.line <= lines.size() && lines[d.where.line - 1].size() <= kLongest) d.source = lines[d.where.line - 1];
+    if (d.where.line <= lines.size() && lines[d.where.line - 1].size() <= kLongest)
+      d.source = lines[d.where.line - 1];
   }
 }
 
 std::size_t DiagnosticList::error_count() const {
-  return static_cast<std::size_t>(std::count_if(
-      items_.begin(), items_.end(), [](const Diagnostic& d) { return d.severity == Severity::kError; }));
+  return static_cast<std::size_t>(
+      std::count_if(items_.begin(), items_.end(), [](const Diagnostic& d) {
+        return d.severity == Severity::kError;
+      }));
 }
 
 std::string DiagnosticList::to_text() const {

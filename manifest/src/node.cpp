@@ -11,8 +11,10 @@ namespace {
 bool plain_in_flow(std::string_view text) {
   if (resolve_plain(text).kind != Scalar::Kind::kString) return false;
   if (text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
-  if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos) return false;
-  if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos) return false;
+  if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos)
+    return false;
+  if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos)
+    return false;
   return text.find_first_of(",[]{}\n\t\"") == std::string_view::npos;
 }
 
@@ -20,11 +22,20 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      default: out += c;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        out += c;
     }
   }
   return out + "\"";
@@ -67,10 +78,14 @@ const Node* Node::find(std::string_view name) const {
 
 std::string Node::describe() const {
   switch (kind) {
-    case Kind::kNull: return "null";
-    case Kind::kBool: return fmt::format("the bool {}", text);
-    case Kind::kInt: return fmt::format("the int {}", text);
-    case Kind::kFloat: return fmt::format("the float {}", text);
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return fmt::format("the bool {}", text);
+    case Kind::kInt:
+      return fmt::format("the int {}", text);
+    case Kind::kFloat:
+      return fmt::format("the float {}", text);
     case Kind::kString: {
       constexpr std::size_t kShown = 60;
       if (text.size() <= kShown) return fmt::format("'{}'", text);
@@ -78,8 +93,10 @@ std::string Node::describe() const {
       while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0u) == 0x80u) --cut;
       return fmt::format("'{}...'", text.substr(0, cut));
     }
-    case Kind::kList: return items.empty() ? "an empty list" : "a list";
-    case Kind::kMap: return items.empty() ? "an empty map" : "a map";
+    case Kind::kList:
+      return items.empty() ? "an empty list" : "a list";
+    case Kind::kMap:
+      return items.empty() ? "an empty map" : "a map";
   }
   return {};
 }
@@ -98,7 +115,8 @@ Value value_from_yaml(const Node& node) {
     for (const Node& item : node.items) items.push_back(value_from_yaml(item));
     return Value::list(std::move(items));
   }
-  if (node.size() == 1 && node.key(0).is_string() && (node.mapped(0).is_map() || node.mapped(0).is_null())) {
+  if (node.size() == 1 && node.key(0).is_string() &&
+      (node.mapped(0).is_map() || node.mapped(0).is_null())) {
     AdtValue adt;
     adt.constructor = node.key(0).text;
     const Node& fields = node.mapped(0);
@@ -112,13 +130,16 @@ Value value_from_yaml(const Node& node) {
 
 Result<Value> value_from_yaml(std::string_view text) {
   DiagnosticList diagnostics;
-  const std::optional<Node> node = parse_yaml("value", text, diagnostics, YamlLimits{.size_bytes = 1u << 20, .nodes = 100'000});
+  const std::optional<Node> node =
+      parse_yaml("value", text, diagnostics, YamlLimits{.size_bytes = 1u << 20, .nodes = 100'000});
   if (diagnostics.has_errors()) {
     diagnostics.finish();
     for (const Diagnostic& d : diagnostics) {
       if (d.severity != Severity::kError) continue;
-      return fail(Error(ErrorCode::kUsageError, fmt::format("'{}' is no YAML value: at column {} {}", text, d.where.column, d.text))
-                      .with_hint(d.hint));
+      return fail(
+          Error(ErrorCode::kUsageError,
+                fmt::format("'{}' is no YAML value: at column {} {}", text, d.where.column, d.text))
+              .with_hint(d.hint));
     }
   }
   if (!node) return fail(ErrorCode::kUsageError, fmt::format("'{}' is no YAML value", text));

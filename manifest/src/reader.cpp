@@ -25,7 +25,8 @@ std::string stem_of(std::string_view name) {
   return stem;
 }
 
-/// All entries of a file name one family, and the file's stem is that family, or begins with it and '_'.
+/// All entries of a file name one family, and the file's stem is that family, or begins with it and
+/// '_'.
 void check_families(const Scope& scope, std::string_view file, const std::vector<Entry>& entries) {
   const std::string stem = stem_of(file);
   const Entry* first = nullptr;
@@ -34,9 +35,13 @@ void check_families(const Scope& scope, std::string_view file, const std::vector
     if (family.empty()) continue;
     const Scope here = scope.entry(entry.decl.name).in("family");
     if (first != nullptr && first->decl.family != family) {
-      Diagnostic& d = here.error(entry.decl.where, "family.mixed",
-                                 fmt::format("the entry is of family '{}', but '{}' of this file of family '{}'", family,
-                                             first->decl.name, first->decl.family));
+      Diagnostic& d = here.error(
+          entry.decl.where,
+          "family.mixed",
+          fmt::format("the entry is of family '{}', but '{}' of this file of family '{}'",
+                      family,
+                      first->decl.name,
+                      first->decl.family));
       d.found = fmt::format("'{}'", family);
       d.expected = fmt::format("'{}', as at line {}", first->decl.family, first->decl.where.line);
       d.hint = "move the entry to its family's file";
@@ -45,19 +50,30 @@ void check_families(const Scope& scope, std::string_view file, const std::vector
     if (first != nullptr) continue;
     first = &entry;
     if (stem == family || stem.rfind(family + "_", 0) == 0) continue;
-    Diagnostic& d = here.error(entry.decl.where, "family.file", fmt::format("the file '{}' holds entries of family '{}'", stem + ".yaml", family));
+    Diagnostic& d = here.error(
+        entry.decl.where,
+        "family.file",
+        fmt::format("the file '{}' holds entries of family '{}'", stem + ".yaml", family));
     d.found = fmt::format("'{}'", family);
     d.expected = fmt::format("a file {0}.yaml or {0}_<shard>.yaml", family);
     d.hint = "rename the file or the family";
   }
 }
 
-void read_entries(const Scope& scope, std::string_view file, const Node& root, const LoadOptions& options, ManifestSet& set) {
+void read_entries(const Scope& scope,
+                  std::string_view file,
+                  const Node& root,
+                  const LoadOptions& options,
+                  ManifestSet& set) {
   if (!root.is_map() || root.items.empty()) {
     const bool empty = root.is_null() || (root.is_map() && root.items.empty());
     Node at = root;
     if (at.line == 0) at.line = at.column = 1;
-    Diagnostic& d = scope.error(at, "file.form", empty ? "the file holds no entries" : fmt::format("the file holds {}, not a map of entries", root.describe()));
+    Diagnostic& d = scope.error(
+        at,
+        "file.form",
+        empty ? "the file holds no entries"
+              : fmt::format("the file holds {}, not a map of entries", root.describe()));
     d.found = empty ? "nothing" : root.describe();
     d.expected = "a map 'OpName: {...}'";
     return;
@@ -79,11 +95,13 @@ void mark_faulty(ManifestSet& set, const DiagnosticList& diagnostics) {
   for (Entry& entry : set.entries) {
     entry.faulty = entry.faulty || faulty.count({entry.decl.where.file, entry.decl.name}) != 0;
   }
-  for (AdtDecl& adt : set.adts) adt.faulty = adt.faulty || faulty.count({adt.where.file, adt.name}) != 0;
+  for (AdtDecl& adt : set.adts)
+    adt.faulty = adt.faulty || faulty.count({adt.where.file, adt.name}) != 0;
 }
 
 tl::unexpected<Error> unreadable(const fs::path& path, std::string_view why, std::string hint) {
-  return fail(Error(ErrorCode::kManifestInvalid, fmt::format("cannot read the manifest '{}': {}", path.string(), why))
+  return fail(Error(ErrorCode::kManifestInvalid,
+                    fmt::format("cannot read the manifest '{}': {}", path.string(), why))
                   .with("path", path.string())
                   .with_hint(std::move(hint)));
 }
@@ -92,7 +110,8 @@ Result<NamedText> read_file(const fs::path& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (!fs::exists(status)) return unreadable(path, "there is no such file", "check the path");
-  if (!fs::is_regular_file(status)) return unreadable(path, "it is no regular file", "name a file or a folder of *.yaml files");
+  if (!fs::is_regular_file(status))
+    return unreadable(path, "it is no regular file", "name a file or a folder of *.yaml files");
   const std::uintmax_t size_bytes = fs::file_size(path, code);
   const std::size_t limit = YamlLimits{}.size_bytes;
   std::ifstream stream(path, std::ios::binary);
@@ -116,8 +135,11 @@ Result<std::vector<fs::path>> yaml_files(const fs::path& folder) {
     if (it->path().extension() == ".yaml" && !it->is_directory(code)) paths.push_back(it->path());
   }
   if (code) return unreadable(folder, code.message(), "check the folder and its permissions");
-  std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
-  if (paths.empty()) return unreadable(folder, "the folder holds no *.yaml file", "name a folder of manifest files");
+  std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) {
+    return a.native() < b.native();
+  });
+  if (paths.empty())
+    return unreadable(folder, "the folder holds no *.yaml file", "name a folder of manifest files");
   return paths;
 }
 
@@ -150,7 +172,8 @@ LoadedSet load_texts(std::span<const NamedText> files, const LoadOptions& option
   }
   check_set(loaded.set, options, loaded.diagnostics);
   mark_faulty(loaded.set, loaded.diagnostics);
-  for (const SourceFile& file : loaded.set.files) loaded.diagnostics.attach_source(file.path, *file.contents);
+  for (const SourceFile& file : loaded.set.files)
+    loaded.diagnostics.attach_source(file.path, *file.contents);
   loaded.diagnostics.finish();
   return loaded;
 }
@@ -158,7 +181,8 @@ LoadedSet load_texts(std::span<const NamedText> files, const LoadOptions& option
 Result<LoadedSet> load_folder(const fs::path& folder, const LoadOptions& options) {
   const std::array<fs::path, 1> paths{folder};
   std::error_code code;
-  if (!fs::is_directory(folder, code)) return unreadable(folder, "there is no such folder", "check the path");
+  if (!fs::is_directory(folder, code))
+    return unreadable(folder, "there is no such folder", "check the path");
   return load_files(paths, options);
 }
 

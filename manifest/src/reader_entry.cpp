@@ -13,16 +13,26 @@
 namespace tenon::manifest {
 namespace {
 
-constexpr std::array kEntryKeys{
-    KeySpec{"family", true},    KeySpec{"status", true},     KeySpec{"ref_api"},    KeySpec{"signature", true},
-    KeySpec{"workloads", true}, KeySpec{"roofline", true},   KeySpec{"composition"}, KeySpec{"interfaces"},
-    KeySpec{"steps"},           KeySpec{"tolerance"},        KeySpec{"flow"},       KeySpec{"schema"},
-    KeySpec{"error_model"},     KeySpec{"backward"}};
+constexpr std::array kEntryKeys{KeySpec{"family", true},
+                                KeySpec{"status", true},
+                                KeySpec{"ref_api"},
+                                KeySpec{"signature", true},
+                                KeySpec{"workloads", true},
+                                KeySpec{"roofline", true},
+                                KeySpec{"composition"},
+                                KeySpec{"interfaces"},
+                                KeySpec{"steps"},
+                                KeySpec{"tolerance"},
+                                KeySpec{"flow"},
+                                KeySpec{"schema"},
+                                KeySpec{"error_model"},
+                                KeySpec{"backward"}};
 
 bool is_family(std::string_view name) {
-  return !name.empty() && name.front() >= 'a' && name.front() <= 'z' && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
 }
 
 bool is_dotted_name(std::string_view text) {
@@ -40,7 +50,8 @@ void read_heading(const Scope& scope, const Fields& fields, OpDecl& decl) {
   if (const Node* node = fields.get("family")) {
     const Text text = scope.in("family").text(*node, "a family's name");
     if (!text.empty() && !is_family(text.text)) {
-      Diagnostic& d = scope.in("family").error(text.where, "family.form", fmt::format("'{}' is no family name", text.text));
+      Diagnostic& d = scope.in("family").error(
+          text.where, "family.form", fmt::format("'{}' is no family name", text.text));
       d.found = fmt::format("'{}'", text.text);
       d.expected = "lower-case letters, digits and '_', beginning with a letter";
     } else {
@@ -59,7 +70,8 @@ void read_heading(const Scope& scope, const Fields& fields, OpDecl& decl) {
     const Text text = scope.in("ref_api").text(*node, "a dotted name");
     decl.ref_api = text.text;
     if (!text.empty() && !is_dotted_name(text.text)) {
-      Diagnostic& d = scope.in("ref_api").error(text.where, "ref_api.form", fmt::format("'{}' is no dotted name", text.text));
+      Diagnostic& d = scope.in("ref_api").error(
+          text.where, "ref_api.form", fmt::format("'{}' is no dotted name", text.text));
       d.found = fmt::format("'{}'", text.text);
       d.expected = "at least two names joined by '.'";
     }
@@ -74,7 +86,8 @@ void read_schema(const Scope& scope, const Node& node, Entry& entry) {
   const std::string name = text.substr(0, dot);
   const std::string overload = dot == std::string::npos ? "" : text.substr(dot + 1);
   if (!is_identifier(name) || (dot != std::string::npos && !is_identifier(overload))) {
-    Diagnostic& d = scope.error(entry.schema.where, "schema.form", fmt::format("'{}' names no operator schema", text));
+    Diagnostic& d = scope.error(
+        entry.schema.where, "schema.form", fmt::format("'{}' names no operator schema", text));
     d.found = fmt::format("'{}'", text);
     d.expected = "NAME or NAME.OVERLOAD, such as add.Tensor";
     entry.schema = {};
@@ -100,7 +113,10 @@ void read_roofline(const Scope& scope, const Node& node, RooflineEntry& roofline
   const Node* func = fields.get("func");
   const bool flops = fields.get("flops") != nullptr;
   if (flops == (func != nullptr)) {
-    Diagnostic& d = scope.error(node, "roofline.form", flops ? "roofline has both 'flops' and 'func'" : "roofline has neither 'flops' nor 'func'");
+    Diagnostic& d = scope.error(
+        node,
+        "roofline.form",
+        flops ? "roofline has both 'flops' and 'func'" : "roofline has neither 'flops' nor 'func'");
     d.expected = "exactly one of the two";
     d.hint = flops ? "remove one" : "add 'flops: \"...\"'";
   }
@@ -113,8 +129,10 @@ void read_roofline(const Scope& scope, const Node& node, RooflineEntry& roofline
   constexpr std::string_view kPrefix = "tileops.perf.formulas.";
   roofline.func = scope.in("func").text(*func, "a registered function's name");
   const std::string& name = roofline.func.text;
-  if (!name.empty() && (name.rfind(kPrefix, 0) != 0 || !is_identifier(std::string_view(name).substr(kPrefix.size())))) {
-    Diagnostic& d = scope.in("func").error(*func, "roofline.func", fmt::format("'{}' is no name of a roofline function", name));
+  if (!name.empty() && (name.rfind(kPrefix, 0) != 0 ||
+                        !is_identifier(std::string_view(name).substr(kPrefix.size())))) {
+    Diagnostic& d = scope.in("func").error(
+        *func, "roofline.func", fmt::format("'{}' is no name of a roofline function", name));
     d.found = fmt::format("'{}'", name);
     d.expected = fmt::format("{}NAME", kPrefix);
     roofline.func = {};
@@ -122,7 +140,8 @@ void read_roofline(const Scope& scope, const Node& node, RooflineEntry& roofline
 }
 
 void read_stage(const Scope& scope, const Node& node, Entry& entry) {
-  constexpr std::array kKeys{KeySpec{"name", true}, KeySpec{"op"}, KeySpec{"kernel"}, KeySpec{"optional"}};
+  constexpr std::array kKeys{
+      KeySpec{"name", true}, KeySpec{"op"}, KeySpec{"kernel"}, KeySpec{"optional"}};
   const Fields fields(scope, node, kKeys, "a stage");
   if (!fields.is_map()) return;
   StageEntry stage;
@@ -133,7 +152,8 @@ void read_stage(const Scope& scope, const Node& node, Entry& entry) {
     decl.name = stage.name.text;
     for (const StageEntry& other : entry.stages) {
       if (stage.name.empty() || other.name.text != stage.name.text) continue;
-      Diagnostic& d = scope.in("name").error(stage.name.where, "stage.name", fmt::format("two stages are called '{}'", decl.name));
+      Diagnostic& d = scope.in("name").error(
+          stage.name.where, "stage.name", fmt::format("two stages are called '{}'", decl.name));
       d.found = fmt::format("'{}' again, first at line {}", decl.name, other.name.where.line);
       d.hint = "give each stage a name of its own";
     }
@@ -141,13 +161,18 @@ void read_stage(const Scope& scope, const Node& node, Entry& entry) {
   const Node* op = fields.get("op");
   const Node* kernel = fields.get("kernel");
   if ((op == nullptr) == (kernel == nullptr)) {
-    Diagnostic& d = scope.error(node, "stage.form", op == nullptr ? "a stage has neither 'op' nor 'kernel'" : "a stage has both 'op' and 'kernel'");
+    Diagnostic& d = scope.error(node,
+                                "stage.form",
+                                op == nullptr ? "a stage has neither 'op' nor 'kernel'"
+                                              : "a stage has both 'op' and 'kernel'");
     d.expected = "exactly one of the two";
     op = kernel = nullptr;
   }
   if (op != nullptr) stage.op = scope.in("op").text(*op, "the name of an entry");
-  if (kernel != nullptr) stage.kernel = scope.in("kernel").text(*kernel, "the name of an interface");
-  if (const Node* optional = fields.get("optional")) decl.optional = scope.in("optional").boolean(*optional).value_or(false);
+  if (kernel != nullptr)
+    stage.kernel = scope.in("kernel").text(*kernel, "the name of an interface");
+  if (const Node* optional = fields.get("optional"))
+    decl.optional = scope.in("optional").boolean(*optional).value_or(false);
   decl.op = stage.op.text;
   decl.kernel = stage.kernel.text;
   entry.stages.push_back(std::move(stage));
@@ -161,7 +186,8 @@ void read_composition(const Scope& scope, const Node& node, Entry& entry) {
   if (const Node* kind = fields.get("kind")) {
     constexpr std::array<std::string_view, 1> kKinds{"composite"};
     const Text text = scope.in("kind").text(*kind, "composite");
-    if (!text.empty() && text.text != kKinds[0]) scope.in("kind").wrong_word(text.where, "kind of composition", text.text, kKinds);
+    if (!text.empty() && text.text != kKinds[0])
+      scope.in("kind").wrong_word(text.where, "kind of composition", text.text, kKinds);
   }
   const Node* stages = fields.get("stages");
   if (stages == nullptr) return;
@@ -169,7 +195,8 @@ void read_composition(const Scope& scope, const Node& node, Entry& entry) {
     scope.in("stages").wrong_kind(*stages, "a list of at least one stage");
     return;
   }
-  for (std::size_t i = 0; i < stages->items.size(); ++i) read_stage(scope.in("stages").item(i), stages->items[i], entry);
+  for (std::size_t i = 0; i < stages->items.size(); ++i)
+    read_stage(scope.in("stages").item(i), stages->items[i], entry);
 }
 
 std::optional<double> read_bound(const Scope& scope, const Node& node) {
@@ -177,7 +204,9 @@ std::optional<double> read_bound(const Scope& scope, const Node& node) {
   if (const double* f = node.value.get_if<double>()) value = *f;
   if (const std::int64_t* i = node.value.get_if<std::int64_t>()) value = static_cast<double>(*i);
   if (node.is_scalar() && value && *value >= 0) return value;
-  scope.wrong_kind(node, "a number of at least 0", node.is_string() ? "YAML needs a point and a signed exponent: 1.0e-3" : "");
+  scope.wrong_kind(node,
+                   "a number of at least 0",
+                   node.is_string() ? "YAML needs a point and a signed exponent: 1.0e-3" : "");
   return std::nullopt;
 }
 
@@ -198,7 +227,8 @@ void read_tolerance(const Scope& scope, const Node& node, OpDecl& decl) {
     if (!dtype) {
       std::vector<std::string_view> names{"reason"};
       for (const DType d : all_dtypes()) names.push_back(name_of(d));
-      Diagnostic& d = scope.error(key, "key.unknown", fmt::format("tolerance has no key '{}'", key.text));
+      Diagnostic& d =
+          scope.error(key, "key.unknown", fmt::format("tolerance has no key '{}'", key.text));
       d.found = fmt::format("'{}'", key.text);
       d.expected = "reason, or a dtype";
       d.hint = did_you_mean(key.text, names, 1);
@@ -208,9 +238,12 @@ void read_tolerance(const Scope& scope, const Node& node, OpDecl& decl) {
     const Fields bounds(here, node.mapped(i), kKeys, "a bound");
     const Node* rtol = bounds.get("rtol");
     const Node* atol = bounds.get("atol");
-    const std::optional<double> relative = rtol == nullptr ? std::nullopt : read_bound(here.in("rtol"), *rtol);
-    const std::optional<double> absolute = atol == nullptr ? std::nullopt : read_bound(here.in("atol"), *atol);
-    if (relative && absolute) tolerance.by_dtype.emplace_back(*dtype, std::pair(*relative, *absolute));
+    const std::optional<double> relative =
+        rtol == nullptr ? std::nullopt : read_bound(here.in("rtol"), *rtol);
+    const std::optional<double> absolute =
+        atol == nullptr ? std::nullopt : read_bound(here.in("atol"), *atol);
+    if (relative && absolute)
+      tolerance.by_dtype.emplace_back(*dtype, std::pair(*relative, *absolute));
   }
   if (node.find("reason") == nullptr) {
     Diagnostic& d = scope.error(node, "key.missing", "tolerance needs the key 'reason'");
@@ -223,18 +256,24 @@ void read_tolerance(const Scope& scope, const Node& node, OpDecl& decl) {
 void read_backward(const Scope& scope, const Node& node, Entry& entry) {
   constexpr std::array kKeys{KeySpec{"op", true}, KeySpec{"saved"}};
   const Fields fields(scope, node, kKeys, "backward");
-  if (const Node* op = fields.get("op")) entry.backward_op = scope.in("op").text(*op, "the name of an entry");
+  if (const Node* op = fields.get("op"))
+    entry.backward_op = scope.in("op").text(*op, "the name of an entry");
   if (const Node* saved = fields.section("saved")) {
     entry.backward_saved = scope.in("saved").texts(*saved, "a list of inputs and outputs");
   }
   entry.decl.backward_op = entry.backward_op.text;
   for (const Text& name : entry.backward_saved) {
     entry.decl.backward_saved.push_back(name.text);
-    if (entry.decl.input_index(name.text) || entry.decl.output_index(name.text) || entry.was_reported(name.text)) continue;
+    if (entry.decl.input_index(name.text) || entry.decl.output_index(name.text) ||
+        entry.was_reported(name.text))
+      continue;
     std::vector<std::string> names;
     for (const TensorDecl& t : entry.decl.inputs) names.push_back(t.name);
     for (const TensorDecl& t : entry.decl.outputs) names.push_back(t.name);
-    Diagnostic& d = scope.in("saved").error(name.where, "backward.saved", fmt::format("'{}' is no input or output of this entry", name.text));
+    Diagnostic& d =
+        scope.in("saved").error(name.where,
+                                "backward.saved",
+                                fmt::format("'{}' is no input or output of this entry", name.text));
     d.found = fmt::format("'{}'", name.text);
     d.expected = "an input or output";
     d.hint = did_you_mean(name.text, names, 1);
@@ -245,7 +284,8 @@ void read_flow(const Scope& scope, const Fields& fields, Entry& entry) {
   if (const Node* node = fields.section("flow")) {
     entry.flow = scope.in("flow").text(*node, "the name of a flow");
     if (!entry.flow.empty() && !is_family(entry.flow.text)) {
-      Diagnostic& d = scope.in("flow").error(entry.flow.where, "flow.form", fmt::format("'{}' is no name of a flow", entry.flow.text));
+      Diagnostic& d = scope.in("flow").error(
+          entry.flow.where, "flow.form", fmt::format("'{}' is no name of a flow", entry.flow.text));
       d.found = fmt::format("'{}'", entry.flow.text);
       d.expected = "lower-case letters, digits and '_'";
     }
@@ -275,7 +315,9 @@ bool is_op_name(std::string_view name) noexcept {
   if (name.size() < 6 || name.front() < 'A' || name.front() > 'Z') return false;
   const std::string_view tail = name.substr(name.size() - 5);
   if (tail != "FwdOp" && tail != "BwdOp") return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+  });
 }
 
 Entry read_entry(const Scope& file, const Node& key, const Node& body) {
@@ -293,12 +335,17 @@ Entry read_entry(const Scope& file, const Node& key, const Node& body) {
   } else {
     entry.reported_names.push_back("*");
   }
-  if (const Node* node = fields.get("workloads")) read_workloads(scope.in("workloads"), *node, entry);
-  if (const Node* node = fields.get("roofline")) read_roofline(scope.in("roofline"), *node, entry.roofline);
+  if (const Node* node = fields.get("workloads"))
+    read_workloads(scope.in("workloads"), *node, entry);
+  if (const Node* node = fields.get("roofline"))
+    read_roofline(scope.in("roofline"), *node, entry.roofline);
   if (const Node* node = fields.section("schema")) read_schema(scope.in("schema"), *node, entry);
-  if (const Node* node = fields.section("composition")) read_composition(scope.in("composition"), *node, entry);
-  if (const Node* node = fields.section("tolerance")) read_tolerance(scope.in("tolerance"), *node, entry.decl);
-  if (const Node* node = fields.section("backward")) read_backward(scope.in("backward"), *node, entry);
+  if (const Node* node = fields.section("composition"))
+    read_composition(scope.in("composition"), *node, entry);
+  if (const Node* node = fields.section("tolerance"))
+    read_tolerance(scope.in("tolerance"), *node, entry.decl);
+  if (const Node* node = fields.section("backward"))
+    read_backward(scope.in("backward"), *node, entry);
   read_interfaces(scope, fields.section("steps"), fields.section("interfaces"), entry);
   return entry;
 }

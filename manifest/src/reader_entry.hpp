@@ -1,4 +1,5 @@
-// The parts of the entry reader, one per file; each fills its part of an Entry and reports what is wrong.
+// The parts of the entry reader, one per file; each fills its part of an Entry and reports what is
+// wrong.
 #pragma once
 
 #include "reader_scope.hpp"
@@ -10,7 +11,8 @@ namespace tenon::manifest {
 /// The whole entry under its name.
 [[nodiscard]] Entry read_entry(const Scope& file, const Node& key, const Node& body);
 
-/// signature: indices, parameters, tensors, families, lets, refinements, combinations, and the rules between them.
+/// signature: indices, parameters, tensors, families, lets, refinements, combinations, and the
+/// rules between them.
 void read_signature(const Scope& scope, const Node& node, Entry& entry);
 /// workloads: rows, as far as they need no expression.
 void read_workloads(const Scope& scope, const Node& node, Entry& entry);
@@ -20,7 +22,8 @@ void read_interfaces(const Scope& scope, const Node* steps, const Node* interfac
 /// types.yaml.
 void read_types(const Scope& file, const Node& root, std::vector<AdtDecl>& adts);
 
-/// Faults that only the whole set shows: names given twice, references to entries, unknown ADT names.
+/// Faults that only the whole set shows: names given twice, references to entries, unknown ADT
+/// names.
 void check_set(ManifestSet& set, const LoadOptions& options, DiagnosticList& diagnostics);
 
 }  // namespace tenon::manifest

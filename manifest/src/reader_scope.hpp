@@ -1,4 +1,5 @@
-// Where the reader is, and how it takes keys, names and texts from nodes: one report per fault, then on.
+// Where the reader is, and how it takes keys, names and texts from nodes: one report per fault,
+// then on.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +23,12 @@ struct KeySpec {
   bool required = false;
 };
 
-/// A place in an entry while it is read: file, entry, field path. Cheap to derive, never outlives the file.
+/// A place in an entry while it is read: file, entry, field path. Cheap to derive, never outlives
+/// the file.
 class Scope {
  public:
-  Scope(std::string_view file, DiagnosticList& diagnostics) : file_(file), diagnostics_(&diagnostics) {}
+  Scope(std::string_view file, DiagnosticList& diagnostics)
+      : file_(file), diagnostics_(&diagnostics) {}
 
   [[nodiscard]] Scope entry(std::string_view name) const {
     Scope s = *this;
@@ -47,7 +50,9 @@ class Scope {
   [[nodiscard]] const std::string& entry_name() const { return entry_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] DiagnosticList& diagnostics() const { return *diagnostics_; }
-  [[nodiscard]] SourceLocation at(const Node& node) const { return {file_, node.line, node.column}; }
+  [[nodiscard]] SourceLocation at(const Node& node) const {
+    return {file_, node.line, node.column};
+  }
 
   Diagnostic& error(const Node& node, std::string rule, std::string text) const {
     return error(at(node), std::move(rule), std::move(text));
@@ -61,7 +66,9 @@ class Scope {
   /// "expected X, found Y" under rule `value.kind`.
   void wrong_kind(const Node& node, std::string_view expected, std::string_view hint = {}) const;
   /// A word that is none of the legal ones, with the nearest of them.
-  void wrong_word(const SourceLocation& where, std::string_view what, std::string_view found,
+  void wrong_word(const SourceLocation& where,
+                  std::string_view what,
+                  std::string_view found,
                   std::span<const std::string_view> legal) const;
 
   /// The node as a Text without judging it.
@@ -82,10 +89,14 @@ class Scope {
   DiagnosticList* diagnostics_;
 };
 
-/// A map with known keys: reports what is no map, unknown keys with the nearest legal one, and missing ones.
+/// A map with known keys: reports what is no map, unknown keys with the nearest legal one, and
+/// missing ones.
 class Fields {
  public:
-  Fields(const Scope& scope, const Node& node, std::span<const KeySpec> keys, std::string_view what);
+  Fields(const Scope& scope,
+         const Node& node,
+         std::span<const KeySpec> keys,
+         std::string_view what);
   /// The value, or null where the key is absent.
   [[nodiscard]] const Node* get(std::string_view key) const;
   /// The value, or null where the key is absent or its value null: an empty section.

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "reader_entry.hpp"
-#include "tenon/core/schema_of.hpp"
 #include "tenon/core/nearest.hpp"
+#include "tenon/core/schema_of.hpp"
 #include "tenon/manifest/reader.hpp"
 
 namespace tenon::manifest {
@@ -19,12 +19,19 @@ class SetChecker {
       : set_(set), options_(options), diagnostics_(diagnostics) {}
 
   void run() {
-    for (const AdtDecl& adt : set_.adts) check_twice(adts_, adt.name, adt.where, adt.name, "", "adt.duplicate", "type");
+    for (const AdtDecl& adt : set_.adts)
+      check_twice(adts_, adt.name, adt.where, adt.name, "", "adt.duplicate", "type");
     for (const Entry& entry : set_.entries) {
-      check_twice(ops_, entry.decl.name, entry.decl.where, entry.decl.name, "", "entry.duplicate", "op");
+      check_twice(
+          ops_, entry.decl.name, entry.decl.where, entry.decl.name, "", "entry.duplicate", "op");
       for (const InterfaceEntry& interface : entry.interfaces) {
-        check_twice(interfaces_, interface.name, interface.where, entry.decl.name, "interfaces." + interface.name,
-                    "interface.duplicate", "interface");
+        check_twice(interfaces_,
+                    interface.name,
+                    interface.where,
+                    entry.decl.name,
+                    "interfaces." + interface.name,
+                    "interface.duplicate",
+                    "interface");
       }
       check_schema(entry);
       check_types(entry);
@@ -36,13 +43,24 @@ class SetChecker {
  private:
   using Seen = std::map<std::string, SourceLocation, std::less<>>;
 
-  void check_twice(Seen& seen, const std::string& name, const SourceLocation& where, const std::string& entry,
-                   std::string field, std::string rule, std::string_view what) {
+  void check_twice(Seen& seen,
+                   const std::string& name,
+                   const SourceLocation& where,
+                   const std::string& entry,
+                   std::string field,
+                   std::string rule,
+                   std::string_view what) {
     const auto [at, fresh] = seen.emplace(name, where);
     if (fresh) return;
-    Diagnostic& d = diagnostics_.error(where, entry, std::move(field), std::move(rule),
-                                       fmt::format("the {} '{}' is declared twice: at {} and at {}", what, name,
-                                                   at->second.to_string(), where.to_string()));
+    Diagnostic& d = diagnostics_.error(where,
+                                       entry,
+                                       std::move(field),
+                                       std::move(rule),
+                                       fmt::format("the {} '{}' is declared twice: at {} and at {}",
+                                                   what,
+                                                   name,
+                                                   at->second.to_string(),
+                                                   where.to_string()));
     d.found = fmt::format("'{}' again, first at {}", name, at->second.to_string());
     d.expected = fmt::format("each {} once in a set", what);
     d.hint = "remove or rename one of the two";
@@ -53,17 +71,26 @@ class SetChecker {
     const bool given = !entry.schema.empty();
     std::string name = given ? entry.decl.schema_name : default_schema_name(entry.decl.name);
     if (!entry.decl.schema_overload.empty()) name += "." + entry.decl.schema_overload;
-    check_twice(schemas_, name, given ? entry.schema.where : entry.decl.where, entry.decl.name, given ? "schema" : "",
-                "schema.duplicate", "operator schema");
+    check_twice(schemas_,
+                name,
+                given ? entry.schema.where : entry.decl.where,
+                entry.decl.name,
+                given ? "schema" : "",
+                "schema.duplicate",
+                "operator schema");
   }
 
   void check_types(const Entry& entry) {
     for (std::size_t i = 0; i < entry.params.size(); ++i) {
-      check_type(entry, entry.params[i].type, fmt::format("signature.params.{}.type", entry.decl.params[i].name));
+      check_type(entry,
+                 entry.params[i].type,
+                 fmt::format("signature.params.{}.type", entry.decl.params[i].name));
     }
     for (const FamilyDecl& family : entry.families) {
       for (const FamilyFormal& formal : family.formals) {
-        check_type(entry, formal.type, fmt::format("signature.types.{}.params.{}", family.name, formal.name));
+        check_type(entry,
+                   formal.type,
+                   fmt::format("signature.types.{}.params.{}", family.name, formal.name));
       }
     }
   }
@@ -71,13 +98,20 @@ class SetChecker {
   void check_type(const Entry& entry, const TypeText& type, std::string field) {
     for (const TypeMember& m : type.members) {
       if (m.atom != TypeMember::Atom::kName || set_.find_adt(m.text) != nullptr) continue;
-      std::vector<std::string_view> names{"int", "bool", "float", "str", "Number", "dict", "None", "torch.dtype"};
+      std::vector<std::string_view> names{
+          "int", "bool", "float", "str", "Number", "dict", "None", "torch.dtype"};
       for (const DType d : all_dtypes()) names.push_back(name_of(d));
       for (const AdtDecl& adt : set_.adts) names.push_back(adt.name);
-      Diagnostic& d = diagnostics_.error(type.source.at(type.source.text.find(m.text)), entry.decl.name, field, "type.unknown",
-                                         fmt::format("'{}' is no type and no ADT of this set", m.text));
+      Diagnostic& d =
+          diagnostics_.error(type.source.at(type.source.text.find(m.text)),
+                             entry.decl.name,
+                             field,
+                             "type.unknown",
+                             fmt::format("'{}' is no type and no ADT of this set", m.text));
       d.found = fmt::format("'{}'", m.text);
-      d.expected = "int, bool, float, str, a quoted word, a dtype, list[int], a dotted name, or a name under 'adts' of types.yaml";
+      d.expected =
+          "int, bool, float, str, a quoted word, a dtype, list[int], a dotted name, or a name "
+          "under 'adts' of types.yaml";
       d.hint = did_you_mean(m.text, names, 1);
     }
   }
@@ -95,7 +129,10 @@ class SetChecker {
     if (set_.find(op.text) != nullptr || op.text.find("::") != std::string::npos) return;
     std::vector<std::string> names;
     for (const Entry& other : set_.entries) names.push_back(other.decl.name);
-    Diagnostic& d = diagnostics_.error(op.where, entry.decl.name, std::move(field), "op.unknown",
+    Diagnostic& d = diagnostics_.error(op.where,
+                                       entry.decl.name,
+                                       std::move(field),
+                                       "op.unknown",
                                        fmt::format("there is no entry '{}' in this set", op.text));
     d.found = fmt::format("'{}'", op.text);
     d.expected = "the name of an entry";
@@ -109,7 +146,10 @@ class SetChecker {
     std::vector<std::string> names;
     for (const InterfaceEntry& interface : entry.interfaces) names.push_back(interface.name);
     if (std::find(names.begin(), names.end(), kernel.text) != names.end()) return;
-    Diagnostic& d = diagnostics_.error(kernel.where, entry.decl.name, fmt::format("composition.stages[{}].kernel", stage), "interface.unknown",
+    Diagnostic& d = diagnostics_.error(kernel.where,
+                                       entry.decl.name,
+                                       fmt::format("composition.stages[{}].kernel", stage),
+                                       "interface.unknown",
                                        fmt::format("the entry has no interface '{}'", kernel.text));
     d.found = fmt::format("'{}'", kernel.text);
     d.expected = fmt::format("one of {}", fmt::join(names, ", "));
@@ -125,7 +165,9 @@ class SetChecker {
     }
   }
 
-  void visit(const Entry& entry, std::map<std::string, int, std::less<>>& state, std::vector<std::string>& path) {
+  void visit(const Entry& entry,
+             std::map<std::string, int, std::less<>>& state,
+             std::vector<std::string>& path) {
     constexpr std::size_t kDeepest = 256;
     if (state[entry.decl.name] == 2 || path.size() > kDeepest) return;
     state[entry.decl.name] = 1;
@@ -138,8 +180,14 @@ class SetChecker {
         continue;
       }
       const auto begin = std::find(path.begin(), path.end(), next->decl.name);
-      Diagnostic& d = diagnostics_.error(entry.stages[i].op.where, entry.decl.name, fmt::format("composition.stages[{}].op", i), "composition.cycle",
-                                         fmt::format("the composition leads back to itself: {} -> {}", fmt::join(begin, path.end(), " -> "), next->decl.name));
+      Diagnostic& d =
+          diagnostics_.error(entry.stages[i].op.where,
+                             entry.decl.name,
+                             fmt::format("composition.stages[{}].op", i),
+                             "composition.cycle",
+                             fmt::format("the composition leads back to itself: {} -> {}",
+                                         fmt::join(begin, path.end(), " -> "),
+                                         next->decl.name));
       d.expected = "stages that never reach the op itself";
     }
     path.pop_back();

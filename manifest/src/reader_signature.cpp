@@ -11,20 +11,46 @@
 namespace tenon::manifest {
 namespace {
 
-constexpr std::array kSignatureKeys{KeySpec{"forall"}, KeySpec{"params"},      KeySpec{"inputs"},      KeySpec{"outputs"},
-                                    KeySpec{"types"},  KeySpec{"let"},         KeySpec{"shape_rules"}, KeySpec{"dtype_combos"}};
+constexpr std::array kSignatureKeys{KeySpec{"forall"},
+                                    KeySpec{"params"},
+                                    KeySpec{"inputs"},
+                                    KeySpec{"outputs"},
+                                    KeySpec{"types"},
+                                    KeySpec{"let"},
+                                    KeySpec{"shape_rules"},
+                                    KeySpec{"dtype_combos"}};
 constexpr std::array kParamKeys{KeySpec{"type", true}, KeySpec{"default"}, KeySpec{"kw_only"}};
-constexpr std::array kConstructionKeys{KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"contiguous"}, KeySpec{"optional"},
-                                       KeySpec{"device"},      KeySpec{"values"},      KeySpec{"requires"}};
-constexpr std::array kInputKeys{KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"contiguous"}, KeySpec{"optional"},
-                                KeySpec{"device"},      KeySpec{"values"},      KeySpec{"requires"},   KeySpec{"mutated"},
-                                KeySpec{"write_only"},  KeySpec{"may_alias"},   KeySpec{"list"}};
-constexpr std::array kOutputKeys{KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"contiguous"}, KeySpec{"nullable"},
-                                 KeySpec{"buffer"},      KeySpec{"alias"},       KeySpec{"may_alias"},  KeySpec{"list"}};
+constexpr std::array kConstructionKeys{KeySpec{"dtype", true},
+                                       KeySpec{"shape", true},
+                                       KeySpec{"contiguous"},
+                                       KeySpec{"optional"},
+                                       KeySpec{"device"},
+                                       KeySpec{"values"},
+                                       KeySpec{"requires"}};
+constexpr std::array kInputKeys{KeySpec{"dtype", true},
+                                KeySpec{"shape", true},
+                                KeySpec{"contiguous"},
+                                KeySpec{"optional"},
+                                KeySpec{"device"},
+                                KeySpec{"values"},
+                                KeySpec{"requires"},
+                                KeySpec{"mutated"},
+                                KeySpec{"write_only"},
+                                KeySpec{"may_alias"},
+                                KeySpec{"list"}};
+constexpr std::array kOutputKeys{KeySpec{"dtype", true},
+                                 KeySpec{"shape", true},
+                                 KeySpec{"contiguous"},
+                                 KeySpec{"nullable"},
+                                 KeySpec{"buffer"},
+                                 KeySpec{"alias"},
+                                 KeySpec{"may_alias"},
+                                 KeySpec{"list"}};
 
 class SignatureReader {
  public:
-  SignatureReader(const Scope& scope, Entry& entry) : scope_(scope), entry_(entry), decl_(entry.decl) {}
+  SignatureReader(const Scope& scope, Entry& entry)
+      : scope_(scope), entry_(entry), decl_(entry.decl) {}
 
   void run(const Node& node) {
     const Fields fields(scope_, node, kSignatureKeys, "signature");
@@ -32,8 +58,12 @@ class SignatureReader {
       entry_.reported_names.push_back("*");
       return;
     }
-    each(fields, "forall", [&](const Scope& s, const Node& key, const Node& value) { index(s, key, value); });
-    each(fields, "params", [&](const Scope& s, const Node& key, const Node& value) { param(s, key, value); });
+    each(fields, "forall", [&](const Scope& s, const Node& key, const Node& value) {
+      index(s, key, value);
+    });
+    each(fields, "params", [&](const Scope& s, const Node& key, const Node& value) {
+      param(s, key, value);
+    });
     each(fields, "inputs", [&](const Scope& s, const Node& key, const Node& value) {
       tensor(s, key, value, TensorRole::kInput);
     });
@@ -41,9 +71,12 @@ class SignatureReader {
       tensor(s, key, value, TensorRole::kOutput);
     });
     each(fields, "let", [&](const Scope& s, const Node& key, const Node& value) {
-      if (declare(s, key, "a let")) entry_.lets.push_back({key.text, s.text(value, "an expression")});
+      if (declare(s, key, "a let"))
+        entry_.lets.push_back({key.text, s.text(value, "an expression")});
     });
-    each(fields, "types", [&](const Scope& s, const Node& key, const Node& value) { family(s, key, value); });
+    each(fields, "types", [&](const Scope& s, const Node& key, const Node& value) {
+      family(s, key, value);
+    });
     if (const Node* rules = fields.section("shape_rules")) {
       entry_.shape_rules = scope_.in("shape_rules").texts(*rules, "a list of expressions");
     }
@@ -74,7 +107,8 @@ class SignatureReader {
     }
     for (const auto& [name, line] : names_) {
       if (name != key.text) continue;
-      Diagnostic& d = scope.error(key, "name.duplicate", fmt::format("the name '{}' is taken at line {}", name, line));
+      Diagnostic& d = scope.error(
+          key, "name.duplicate", fmt::format("the name '{}' is taken at line {}", name, line));
       d.found = fmt::format("'{}' again", name);
       d.expected = "indices, parameters, lets, tensors and families with names of their own";
       d.hint = "rename one of the two";
@@ -96,11 +130,12 @@ class SignatureReader {
   }
 
   static bool index_kind(const Scope& scope, IndexDecl& decl) {
-    constexpr std::array<std::pair<std::string_view, IndexKind>, 5> kKinds{{{"Dim", IndexKind::kDim},
-                                                                            {"Shape", IndexKind::kShape},
-                                                                            {"Seq[Int]", IndexKind::kSeqInt},
-                                                                            {"Seq[Shape]", IndexKind::kSeqShape},
-                                                                            {"Seq[Dim]", IndexKind::kSeqDim}}};
+    constexpr std::array<std::pair<std::string_view, IndexKind>, 5> kKinds{
+        {{"Dim", IndexKind::kDim},
+         {"Shape", IndexKind::kShape},
+         {"Seq[Int]", IndexKind::kSeqInt},
+         {"Seq[Shape]", IndexKind::kSeqShape},
+         {"Seq[Dim]", IndexKind::kSeqDim}}};
     const std::string& text = decl.source.text;
     for (const auto& [name, kind] : kKinds) {
       if (name != text) continue;
@@ -109,10 +144,12 @@ class SignatureReader {
     }
     decl.kind = IndexKind::kDType;
     if (text.rfind("DType[", 0) == 0) {
-      const TypeText type = parse_type(decl.source, true, scope.entry_name(), scope.path(), scope.diagnostics());
+      const TypeText type =
+          parse_type(decl.source, true, scope.entry_name(), scope.path(), scope.diagnostics());
       for (const TypeMember& m : type.members) {
         if (decl.dtypes.contains(m.dtype)) {
-          Diagnostic& d = scope.error(decl.source.where, "index.kind", fmt::format("the dtype {} stands twice", m.text));
+          Diagnostic& d = scope.error(
+              decl.source.where, "index.kind", fmt::format("the dtype {} stands twice", m.text));
           d.expected = "each dtype once";
           return false;
         }
@@ -122,10 +159,12 @@ class SignatureReader {
       return !type.members.empty();
     }
     constexpr std::array<std::string_view, 5> kNames{"Dim", "Shape", "DType", "Seq", "Seq[Int]"};
-    Diagnostic& d = scope.error(decl.source.where, "index.kind", fmt::format("'{}' is no kind of an index", text));
+    Diagnostic& d = scope.error(
+        decl.source.where, "index.kind", fmt::format("'{}' is no kind of an index", text));
     d.found = fmt::format("'{}'", text);
     d.expected = "Dim, Shape, DType[a | b] or Seq[Int]; Seq[Shape] or Seq[Dim] over a list";
-    d.hint = text == "DType" ? "list the dtypes: DType[float16 | float32]" : did_you_mean(text, kNames, 1);
+    d.hint = text == "DType" ? "list the dtypes: DType[float16 | float32]"
+                             : did_you_mean(text, kNames, 1);
     return false;
   }
 
@@ -146,14 +185,16 @@ class SignatureReader {
     decl.where = scope.at(key);
     if (const Node* type = fields.get("type")) {
       const Text text = scope.in("type").text(*type, "a type");
-      entry.type = parse_type(text, false, scope.entry_name(), scope.in("type").path(), scope.diagnostics());
+      entry.type =
+          parse_type(text, false, scope.entry_name(), scope.in("type").path(), scope.diagnostics());
       decl.type_text = text.text;
     }
     if (const Node* given = fields.get("default")) {
       entry.default_value = RawValue{value_from_yaml(*given), scope.at(*given)};
       decl.default_value = entry.default_value->value;
     }
-    if (const Node* kw_only = fields.get("kw_only")) decl.kw_only = scope.in("kw_only").boolean(*kw_only).value_or(false);
+    if (const Node* kw_only = fields.get("kw_only"))
+      decl.kw_only = scope.in("kw_only").boolean(*kw_only).value_or(false);
     decl_.constructor_order.emplace_back(false, static_cast<std::uint32_t>(decl_.params.size()));
     decl_.params.push_back(std::move(decl));
     entry_.params.push_back(std::move(entry));
@@ -164,10 +205,13 @@ class SignatureReader {
   void tensor(const Scope& scope, const Node& key, const Node& value, TensorRole role) {
     const bool input = role == TensorRole::kInput;
     const bool output = role == TensorRole::kOutput;
-    const std::string_view what = input ? "an input" : output ? "an output" : "a construction-time tensor";
+    const std::string_view what = input    ? "an input"
+                                  : output ? "an output"
+                                           : "a construction-time tensor";
     const bool named = declare(scope, key, what);
-    const auto keys = input ? std::span<const KeySpec>(kInputKeys)
-                            : output ? std::span<const KeySpec>(kOutputKeys) : std::span<const KeySpec>(kConstructionKeys);
+    const auto keys = input    ? std::span<const KeySpec>(kInputKeys)
+                      : output ? std::span<const KeySpec>(kOutputKeys)
+                               : std::span<const KeySpec>(kConstructionKeys);
     const Fields fields(scope, value, keys, what);
     if (!fields.is_map()) entry_.reported_names.push_back(key.text);
     if (!named || !fields.is_map()) return;
@@ -176,8 +220,10 @@ class SignatureReader {
     decl.name = key.text;
     decl.role = role;
     decl.where = scope.at(key);
-    if (const Node* node = fields.get("dtype")) entry.dtype = scope.in("dtype").text(*node, "a dtype, or an index of kind DType");
-    if (const Node* node = fields.get("shape")) entry.shape = scope.in("shape").text(*node, "a shape such as \"[M, K]\"");
+    if (const Node* node = fields.get("dtype"))
+      entry.dtype = scope.in("dtype").text(*node, "a dtype, or an index of kind DType");
+    if (const Node* node = fields.get("shape"))
+      entry.shape = scope.in("shape").text(*node, "a shape such as \"[M, K]\"");
     decl.dtype_text = entry.dtype.text;
     decl.shape_text = entry.shape.text;
     presence(scope, fields, output, decl, entry);
@@ -186,7 +232,8 @@ class SignatureReader {
     generated(scope, fields, decl, entry);
     if (input || output) list(scope, fields, decl, entry);
     if (role == TensorRole::kConstruction) {
-      decl_.constructor_order.emplace_back(true, static_cast<std::uint32_t>(decl_.construction_tensors.size()));
+      decl_.constructor_order.emplace_back(
+          true, static_cast<std::uint32_t>(decl_.construction_tensors.size()));
       decl_.construction_tensors.push_back(std::move(decl));
       entry_.construction_tensors.push_back(std::move(entry));
     } else {
@@ -195,7 +242,8 @@ class SignatureReader {
     }
   }
 
-  void presence(const Scope& scope, const Fields& fields, bool output, TensorDecl& decl, TensorEntry& entry) {
+  void presence(
+      const Scope& scope, const Fields& fields, bool output, TensorDecl& decl, TensorEntry& entry) {
     const std::string_view key = output ? "nullable" : "optional";
     const Node* node = fields.get(key);
     if (node == nullptr) return;
@@ -205,8 +253,11 @@ class SignatureReader {
     }
     if (!node->is_string()) {
       entry_.reported_names.push_back(decl.name);
-      scope.in(key).wrong_kind(*node, output ? "a condition" : "true or a condition",
-                               node->kind == Node::Kind::kBool && !output ? "leave 'optional' out of a required tensor" : "");
+      scope.in(key).wrong_kind(*node,
+                               output ? "a condition" : "true or a condition",
+                               node->kind == Node::Kind::kBool && !output
+                                   ? "leave 'optional' out of a required tensor"
+                                   : "");
       return;
     }
     entry.optional = scope.in(key).text(*node, "a condition");
@@ -214,7 +265,10 @@ class SignatureReader {
     decl.optional_text = entry.optional.text;
   }
 
-  static void effects(const Scope& scope, const Fields& fields, TensorDecl& decl, TensorEntry& entry) {
+  static void effects(const Scope& scope,
+                      const Fields& fields,
+                      TensorDecl& decl,
+                      TensorEntry& entry) {
     if (const Node* node = fields.get("mutated")) {
       if (node->kind == Node::Kind::kBool) {
         decl.mutated = *node->value.get_if<bool>() ? When::kAlways : When::kNever;
@@ -226,7 +280,8 @@ class SignatureReader {
         scope.in("mutated").wrong_kind(*node, "true, false or a condition");
       }
     }
-    if (const Node* node = fields.get("write_only")) decl.write_only = scope.in("write_only").boolean(*node).value_or(false);
+    if (const Node* node = fields.get("write_only"))
+      decl.write_only = scope.in("write_only").boolean(*node).value_or(false);
     if (const Node* node = fields.get("alias")) {
       entry.alias = scope.in("alias").text(*node, "the name of an input");
       decl.alias = entry.alias.text;
@@ -240,13 +295,17 @@ class SignatureReader {
   }
 
   /// A key with one legal value.
-  static bool word(const Scope& scope, const Fields& fields, std::string_view key, std::string_view legal) {
+  static bool word(const Scope& scope,
+                   const Fields& fields,
+                   std::string_view key,
+                   std::string_view legal) {
     const Node* node = fields.get(key);
     if (node == nullptr) return false;
     if (node->is_string() && node->text == legal) return true;
     const std::array<std::string_view, 1> words{legal};
     if (node->is_string()) {
-      scope.in(key).wrong_word(scope.at(*node), fmt::format("value of '{}'", key), node->text, words);
+      scope.in(key).wrong_word(
+          scope.at(*node), fmt::format("value of '{}'", key), node->text, words);
     } else {
       scope.in(key).wrong_kind(*node, fmt::format("'{}'", legal));
     }
@@ -257,11 +316,16 @@ class SignatureReader {
     decl.on_cpu = word(scope, fields, "device", "cpu");
     if (const Node* node = fields.get("contiguous")) {
       decl.contiguous = node->kind == Node::Kind::kBool && node->value == Value(true);
-      if (!decl.contiguous) scope.in("contiguous").wrong_kind(*node, "true", "leave 'contiguous' out where any stride will do");
+      if (!decl.contiguous)
+        scope.in("contiguous")
+            .wrong_kind(*node, "true", "leave 'contiguous' out where any stride will do");
     }
   }
 
-  static void generated(const Scope& scope, const Fields& fields, TensorDecl& decl, TensorEntry& entry) {
+  static void generated(const Scope& scope,
+                        const Fields& fields,
+                        TensorDecl& decl,
+                        TensorEntry& entry) {
     const Node* values = fields.get("values");
     if (values != nullptr) entry.values = scope.in("values").text(*values, "a generator call");
     decl.values_text = entry.values.text;
@@ -270,7 +334,8 @@ class SignatureReader {
     entry.requirements = scope.in("requires").texts(*node, "a list of predicate calls");
     for (const Text& text : entry.requirements) decl.requires_texts.push_back(text.text);
     if (values != nullptr) return;
-    Diagnostic& d = scope.in("requires").error(*node, "tensor.requires", "'requires' stands without 'values'");
+    Diagnostic& d =
+        scope.in("requires").error(*node, "tensor.requires", "'requires' stands without 'values'");
     d.expected = "'values' beside it";
     d.hint = "predicates are checked on generated contents: add a generator, or remove 'requires'";
   }
@@ -301,14 +366,19 @@ class SignatureReader {
     bound("min", decl.list->min);
     bound("max", decl.list->max);
     if (decl.list->min <= decl.list->max) return;
-    Diagnostic& d = here.error(*node, "tensor.list", fmt::format("a list of at least {} and at most {} tensors is none", decl.list->min, decl.list->max));
+    Diagnostic& d = here.error(*node,
+                               "tensor.list",
+                               fmt::format("a list of at least {} and at most {} tensors is none",
+                                           decl.list->min,
+                                           decl.list->max));
     d.expected = "min at most max";
   }
 
   // ---- Type families ---------------------------------------------------------------------------
 
   void family(const Scope& scope, const Node& key, const Node& value) {
-    constexpr std::array kKeys{KeySpec{"params", true}, KeySpec{"match", true}, KeySpec{"cases", true}};
+    constexpr std::array kKeys{
+        KeySpec{"params", true}, KeySpec{"match", true}, KeySpec{"cases", true}};
     const bool named = declare(scope, key, "a type family");
     const Fields fields(scope, value, kKeys, "a type family");
     if (!named || !fields.is_map()) return;
@@ -320,7 +390,8 @@ class SignatureReader {
       family.match_is_list = match->is_list();
       if (match->is_list()) {
         family.match = scope.in("match").texts(*match, "expressions");
-        if (match->items.empty()) scope.in("match").wrong_kind(*match, "an expression, or a list of at least one");
+        if (match->items.empty())
+          scope.in("match").wrong_kind(*match, "an expression, or a list of at least one");
       } else {
         const Text text = scope.in("match").text(*match, "an expression");
         if (!text.empty()) family.match.push_back(text);
@@ -346,11 +417,15 @@ class SignatureReader {
       const Scope here = scope.in(key.text);
       if (!here.name(key, "a family's parameter")) continue;
       const Text text = here.text(node.mapped(i), "a kind");
-      family.formals.push_back({key.text, parse_type(text, true, here.entry_name(), here.path(), here.diagnostics())});
+      family.formals.push_back(
+          {key.text, parse_type(text, true, here.entry_name(), here.path(), here.diagnostics())});
     }
   }
 
-  static void family_case(const Scope& scope, const Node& node, std::size_t width, FamilyDecl& family) {
+  static void family_case(const Scope& scope,
+                          const Node& node,
+                          std::size_t width,
+                          FamilyDecl& family) {
     constexpr std::array kKeys{KeySpec{"when", true}, KeySpec{"is", true}};
     const Fields fields(scope, node, kKeys, "a case");
     if (!fields.is_map()) return;
@@ -359,14 +434,17 @@ class SignatureReader {
     const Node* when = fields.get("when");
     if (when != nullptr && family.match_is_list) {
       if (!when->is_list() || when->items.size() != width) {
-        scope.in("when").wrong_kind(*when, fmt::format("a list of {} patterns, one for each 'match'", width));
+        scope.in("when").wrong_kind(
+            *when, fmt::format("a list of {} patterns, one for each 'match'", width));
       } else {
-        for (std::size_t i = 0; i < when->items.size(); ++i) pattern(scope.in("when").item(i), when->items[i], c);
+        for (std::size_t i = 0; i < when->items.size(); ++i)
+          pattern(scope.in("when").item(i), when->items[i], c);
       }
     } else if (when != nullptr) {
       pattern(scope.in("when"), *when, c);
     }
-    if (const Node* is = fields.get("is")) c.is = scope.in("is").text(*is, "a shape, or another family's application");
+    if (const Node* is = fields.get("is"))
+      c.is = scope.in("is").text(*is, "a shape, or another family's application");
     family.cases.push_back(std::move(c));
   }
 
@@ -386,7 +464,8 @@ class SignatureReader {
         for (std::size_t i = 0; i < inner.size(); ++i) {
           const Node& value = inner.mapped(i);
           if (!value.is_string() && value.kind != Node::Kind::kBool) {
-            scope.in(inner.key(i).text).wrong_kind(value, "a word or a bool", "a pattern tests finite fields only");
+            scope.in(inner.key(i).text)
+                .wrong_kind(value, "a word or a bool", "a pattern tests finite fields only");
             return;
           }
           p.fields.emplace_back(inner.key(i).text, value.value);
@@ -420,10 +499,12 @@ class SignatureReader {
       combo.where = here.at(row);
       for (std::size_t k = 0; k < row.size(); ++k) {
         Text dtype = here.in(row.key(k).text).text(row.mapped(k), "a dtype");
-        if (combo_value(here.in(row.key(k).text), row.key(k), dtype)) combo.assignment.emplace_back(row.key(k).text, std::move(dtype));
+        if (combo_value(here.in(row.key(k).text), row.key(k), dtype))
+          combo.assignment.emplace_back(row.key(k).text, std::move(dtype));
       }
       if (combo.assignment.size() != row.size()) continue;
-      if (entry_.dtype_combos.empty() || check_combo(here, combo)) entry_.dtype_combos.push_back(std::move(combo));
+      if (entry_.dtype_combos.empty() || check_combo(here, combo))
+        entry_.dtype_combos.push_back(std::move(combo));
     }
   }
 
@@ -455,14 +536,20 @@ class SignatureReader {
     }
     if (!known && entry_.was_reported(key.text)) return false;
     if (!known) {
-      Diagnostic& d = scope.error(key, "combos.name", fmt::format("'{}' is no DType index and no dtype parameter", key.text));
+      Diagnostic& d =
+          scope.error(key,
+                      "combos.name",
+                      fmt::format("'{}' is no DType index and no dtype parameter", key.text));
       d.found = fmt::format("'{}'", key.text);
       d.expected = "an index of kind DType, or a dtype parameter that is never None";
       return false;
     }
     const auto value = dtype_from_name(dtype.text);
     if (value && legal.contains(*value)) return true;
-    Diagnostic& d = scope.error(dtype.where, "combos.dtype", fmt::format("'{}' is not among the dtypes of {}", dtype.text, key.text));
+    Diagnostic& d =
+        scope.error(dtype.where,
+                    "combos.dtype",
+                    fmt::format("'{}' is not among the dtypes of {}", dtype.text, key.text));
     d.found = fmt::format("'{}'", dtype.text);
     std::vector<std::string_view> names;
     for (const DType one : all_dtypes()) {
@@ -481,21 +568,30 @@ class SignatureReader {
       return nullptr;
     };
     const DTypeComboRow& first = entry_.dtype_combos.front();
-    const bool same_keys = combo.assignment.size() == first.assignment.size() &&
-                           std::all_of(combo.assignment.begin(), combo.assignment.end(),
-                                       [&](const auto& pair) { return find(first, pair.first) != nullptr; });
+    const bool same_keys =
+        combo.assignment.size() == first.assignment.size() &&
+        std::all_of(combo.assignment.begin(), combo.assignment.end(), [&](const auto& pair) {
+          return find(first, pair.first) != nullptr;
+        });
     if (!same_keys) {
-      Diagnostic& d = scope.error(combo.where, "combos.keys", fmt::format("this row has other keys than the first one, at line {}", first.where.line));
+      Diagnostic& d = scope.error(
+          combo.where,
+          "combos.keys",
+          fmt::format("this row has other keys than the first one, at line {}", first.where.line));
       d.expected = "the same keys in every row";
       return false;
     }
     for (const DTypeComboRow& other : entry_.dtype_combos) {
-      const bool equal = std::all_of(combo.assignment.begin(), combo.assignment.end(), [&](const auto& pair) {
-        const Text* dtype = find(other, pair.first);
-        return dtype != nullptr && dtype->text == pair.second.text;
-      });
+      const bool equal =
+          std::all_of(combo.assignment.begin(), combo.assignment.end(), [&](const auto& pair) {
+            const Text* dtype = find(other, pair.first);
+            return dtype != nullptr && dtype->text == pair.second.text;
+          });
       if (!equal) continue;
-      Diagnostic& d = scope.error(combo.where, "combos.duplicate", fmt::format("this row stands already at line {}", other.where.line));
+      Diagnostic& d =
+          scope.error(combo.where,
+                      "combos.duplicate",
+                      fmt::format("this row stands already at line {}", other.where.line));
       d.expected = "each combination once";
       d.hint = "remove one of the two";
       return false;
@@ -511,15 +607,25 @@ class SignatureReader {
       if (t.optional != When::kNever) {
         optional = &t;
       } else if (optional != nullptr) {
-        Diagnostic& d = tensor_error(t, t.where, "tensor.order", fmt::format("the required input '{}' follows the optional one '{}'", t.name, optional->name));
+        Diagnostic& d = tensor_error(
+            t,
+            t.where,
+            "tensor.order",
+            fmt::format(
+                "the required input '{}' follows the optional one '{}'", t.name, optional->name));
         d.expected = "optional inputs after the required ones";
         d.hint = "move it up";
       }
     }
   }
 
-  Diagnostic& tensor_error(const TensorDecl& t, const SourceLocation& where, std::string rule, std::string text) const {
-    return scope_.in(t.role == TensorRole::kOutput ? "outputs" : "inputs").in(t.name).error(where, std::move(rule), std::move(text));
+  Diagnostic& tensor_error(const TensorDecl& t,
+                           const SourceLocation& where,
+                           std::string rule,
+                           std::string text) const {
+    return scope_.in(t.role == TensorRole::kOutput ? "outputs" : "inputs")
+        .in(t.name)
+        .error(where, std::move(rule), std::move(text));
   }
 
   void check_effects() const {
@@ -527,13 +633,15 @@ class SignatureReader {
     for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
       const TensorDecl& t = decl_.inputs[i];
       if (t.write_only && t.mutated != When::kAlways) {
-        Diagnostic& d = tensor_error(t, t.where, "effect.write_only", "'write_only' needs 'mutated: true'");
+        Diagnostic& d =
+            tensor_error(t, t.where, "effect.write_only", "'write_only' needs 'mutated: true'");
         d.found = t.mutated == When::kNever ? "no 'mutated'" : "a condition under 'mutated'";
         d.expected = "mutated: true";
         d.hint = "a result buffer is always written";
       }
       if (entry_.inputs[i].has_may_alias && t.mutated == When::kNever) {
-        Diagnostic& d = tensor_error(t, t.where, "effect.may_alias", "'may_alias' stands at an input that is never written");
+        Diagnostic& d = tensor_error(
+            t, t.where, "effect.may_alias", "'may_alias' stands at an input that is never written");
         d.expected = "an output, or an input with 'mutated'";
       }
       check_aliases(t, entry_.inputs[i]);
@@ -543,12 +651,17 @@ class SignatureReader {
       check_aliases(t, entry_.outputs[i]);
       check_alias(t, entry_.outputs[i].alias);
       if (t.buffer_out && buffered != nullptr) {
-        Diagnostic& d = tensor_error(t, t.where, "effect.buffer", fmt::format("a second output has 'buffer: out', after '{}'", buffered->name));
+        Diagnostic& d = tensor_error(
+            t,
+            t.where,
+            "effect.buffer",
+            fmt::format("a second output has 'buffer: out', after '{}'", buffered->name));
         d.expected = "one output with 'buffer: out' at most";
       }
       if (t.buffer_out) buffered = &t;
       if (t.buffer_out && !t.alias.empty()) {
-        Diagnostic& d = tensor_error(t, t.where, "effect.alias", "'alias' and 'buffer' exclude each other");
+        Diagnostic& d =
+            tensor_error(t, t.where, "effect.alias", "'alias' and 'buffer' exclude each other");
         d.expected = "one of the two";
         d.hint = "an output that is an input itself needs no buffer";
       }
@@ -561,7 +674,11 @@ class SignatureReader {
     if (!index) {
       unknown_input(t, "alias", alias);
     } else if (decl_.inputs[*index].mutated == When::kNever) {
-      Diagnostic& d = tensor_error(t, alias.where, "effect.alias", fmt::format("'alias' names the input '{}', which is never written", alias.text));
+      Diagnostic& d = tensor_error(
+          t,
+          alias.where,
+          "effect.alias",
+          fmt::format("'alias' names the input '{}', which is never written", alias.text));
       d.expected = "an input with 'mutated'";
       d.hint = "an output is fresh, or is a written input: there are no views";
     }
@@ -573,7 +690,8 @@ class SignatureReader {
       if (!decl_.input_index(name.text)) {
         unknown_input(t, "may_alias", name);
       } else if (name.text == t.name) {
-        Diagnostic& d = tensor_error(t, name.where, "effect.may_alias", fmt::format("'{}' may not alias itself", t.name));
+        Diagnostic& d = tensor_error(
+            t, name.where, "effect.may_alias", fmt::format("'{}' may not alias itself", t.name));
         d.expected = "another input";
       }
     }
@@ -582,7 +700,10 @@ class SignatureReader {
   void unknown_input(const TensorDecl& t, std::string_view key, const Text& name) const {
     std::vector<std::string> inputs;
     for (const TensorDecl& input : decl_.inputs) inputs.push_back(input.name);
-    Diagnostic& d = tensor_error(t, name.where, "effect.input", fmt::format("'{}' names '{}', which is no input", key, name.text));
+    Diagnostic& d = tensor_error(t,
+                                 name.where,
+                                 "effect.input",
+                                 fmt::format("'{}' names '{}', which is no input", key, name.text));
     d.found = fmt::format("'{}'", name.text);
     d.expected = inputs.empty() ? "an input" : fmt::format("one of {}", fmt::join(inputs, ", "));
     d.hint = did_you_mean(name.text, inputs, 1);
@@ -596,6 +717,8 @@ class SignatureReader {
 
 }  // namespace
 
-void read_signature(const Scope& scope, const Node& node, Entry& entry) { SignatureReader(scope, entry).run(node); }
+void read_signature(const Scope& scope, const Node& node, Entry& entry) {
+  SignatureReader(scope, entry).run(node);
+}
 
 }  // namespace tenon::manifest

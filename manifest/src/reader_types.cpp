@@ -13,7 +13,8 @@ bool finite_or_dim(const TypeText& type) {
   using Atom = TypeMember::Atom;
   if (type.members.size() == 1) {
     const Atom atom = type.members[0].atom;
-    return atom == Atom::kDim || atom == Atom::kInt || atom == Atom::kBool || atom == Atom::kLiteral;
+    return atom == Atom::kDim || atom == Atom::kInt || atom == Atom::kBool ||
+           atom == Atom::kLiteral;
   }
   for (const TypeMember& m : type.members) {
     if (m.atom != Atom::kLiteral) return false;
@@ -26,7 +27,10 @@ std::string python_text(const Scope& scope, const Fields& fields) {
   return node == nullptr ? std::string() : scope.in("python").text(*node, "a dotted name").text;
 }
 
-void read_field(const Scope& scope, const Node& key, const Node& value, AdtConstructor& constructor) {
+void read_field(const Scope& scope,
+                const Node& key,
+                const Node& value,
+                AdtConstructor& constructor) {
   if (!scope.name(key, "a field")) return;
   AdtField field;
   field.name = key.text;
@@ -35,14 +39,16 @@ void read_field(const Scope& scope, const Node& key, const Node& value, AdtConst
   if (value.is_map()) {
     constexpr std::array kKeys{KeySpec{"type", true}, KeySpec{"python"}};
     const Fields fields(scope, value, kKeys, "a field");
-    if (const Node* node = fields.get("type")) type = scope.in("type").text(*node, "Dim, Int, Bool or quoted words");
+    if (const Node* node = fields.get("type"))
+      type = scope.in("type").text(*node, "Dim, Int, Bool or quoted words");
     field.python = python_text(scope, fields);
   } else {
     type = scope.text(value, "Dim, Int, Bool or quoted words");
   }
   field.type = parse_type(type, true, scope.entry_name(), scope.path(), scope.diagnostics());
   if (!field.type.members.empty() && !finite_or_dim(field.type)) {
-    Diagnostic& d = scope.error(type.where, "adt.field", fmt::format("'{}' cannot be the kind of a field", type.text));
+    Diagnostic& d = scope.error(
+        type.where, "adt.field", fmt::format("'{}' cannot be the kind of a field", type.text));
     d.found = fmt::format("'{}'", type.text);
     d.expected = "Dim, Int, Bool or quoted words";
     field.type.members.clear();
@@ -62,10 +68,12 @@ void read_constructor(const Scope& scope, const Node& key, const Node& value, Ad
     const Node* list = fields.section("fields");
     if (list != nullptr && is_section(scope.in("fields"), *list, "fields")) {
       for (std::size_t i = 0; i < list->size(); ++i) {
-        read_field(scope.in("fields").in(list->key(i).text), list->key(i), list->mapped(i), constructor);
+        read_field(
+            scope.in("fields").in(list->key(i).text), list->key(i), list->mapped(i), constructor);
       }
     }
-    if (const Node* node = fields.section("invariant")) constructor.invariant = scope.in("invariant").text(*node, "a condition");
+    if (const Node* node = fields.section("invariant"))
+      constructor.invariant = scope.in("invariant").text(*node, "a condition");
   }
   adt.constructors.push_back(std::move(constructor));
 }
@@ -78,9 +86,11 @@ void read_adt(const Scope& scope, const Node& key, const Node& value, std::vecto
   adt.where = scope.at(key);
   const Text as_type = scope.as_text(key);
   const std::size_t before = scope.diagnostics().error_count();
-  const TypeText own = parse_type(as_type, true, scope.entry_name(), scope.path(), scope.diagnostics());
+  const TypeText own =
+      parse_type(as_type, true, scope.entry_name(), scope.path(), scope.diagnostics());
   if (own.members.size() == 1 && own.members[0].atom != TypeMember::Atom::kName) {
-    Diagnostic& d = scope.error(key, "name.reserved", fmt::format("'{}' is a type of the language itself", key.text));
+    Diagnostic& d = scope.error(
+        key, "name.reserved", fmt::format("'{}' is a type of the language itself", key.text));
     d.hint = "choose another name";
   }
   const Fields fields(scope, value, kKeys, "a type");

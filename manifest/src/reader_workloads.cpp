@@ -11,11 +11,13 @@
 namespace tenon::manifest {
 namespace {
 
-// ---- Rows -----------------------------------------------------------------------------------------
+// ---- Rows
+// -----------------------------------------------------------------------------------------
 
 bool is_label(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
   });
 }
 
@@ -69,7 +71,8 @@ class RowReader {
     }
     if (std::find(names.begin(), names.end(), key.text) != names.end()) return true;
     if (entry_.was_reported(key.text)) return false;
-    Diagnostic& d = scope.error(key, "row.key", fmt::format("'{}' is no parameter and no index of this entry", key.text));
+    Diagnostic& d = scope.error(
+        key, "row.key", fmt::format("'{}' is no parameter and no index of this entry", key.text));
     d.found = fmt::format("'{}'", key.text);
     d.expected = fmt::format("one of {}", fmt::join(names, ", "));
     d.hint = did_you_mean(key.text, names, 1);
@@ -86,7 +89,9 @@ class RowReader {
       d.expected = "letters, digits, '.', '_' and '-'";
       d.hint = "write '-' for a blank";
     } else if (text.size() > 28) {
-      Diagnostic& d = scope.advisory(row_.label.where, "row.label-length", fmt::format("the label has {} characters", text.size()));
+      Diagnostic& d = scope.advisory(row_.label.where,
+                                     "row.label-length",
+                                     fmt::format("the label has {} characters", text.size()));
       d.expected = "28 at most, so that case ids stay readable";
     }
   }
@@ -100,16 +105,21 @@ class RowReader {
       }
     }
     for (const Text& name : given) {
-      const bool twice = std::any_of(row_.some.begin(), row_.some.end(), [&](const Text& t) { return t.text == name.text; });
+      const bool twice = std::any_of(
+          row_.some.begin(), row_.some.end(), [&](const Text& t) { return t.text == name.text; });
       if (!twice && std::find(optional.begin(), optional.end(), name.text) != optional.end()) {
         row_.some.push_back(name);
         continue;
       }
       if (!twice && entry_.was_reported(name.text)) continue;
-      Diagnostic& d = scope.error(name.where, "row.some", twice ? fmt::format("'{}' stands twice", name.text)
-                                                                : fmt::format("'{}' is no tensor with 'optional: true'", name.text));
+      Diagnostic& d =
+          scope.error(name.where,
+                      "row.some",
+                      twice ? fmt::format("'{}' stands twice", name.text)
+                            : fmt::format("'{}' is no tensor with 'optional: true'", name.text));
       d.found = fmt::format("'{}'", name.text);
-      d.expected = optional.empty() ? "no name: the entry has no such tensor" : fmt::format("{}", fmt::join(optional, ", "));
+      d.expected = optional.empty() ? "no name: the entry has no such tensor"
+                                    : fmt::format("{}", fmt::join(optional, ", "));
       d.hint = twice ? "remove one of the two" : did_you_mean(name.text, optional, 1);
     }
   }
@@ -117,7 +127,9 @@ class RowReader {
   void dtype_cases(const Scope& scope, const Node& value) {
     row_.has_dtype_cases = true;
     if (!value.is_list() || value.items.empty()) {
-      scope.wrong_kind(value, "a list of at least one assignment", "leave 'dtype_cases' out of an entry without DType indices");
+      scope.wrong_kind(value,
+                       "a list of at least one assignment",
+                       "leave 'dtype_cases' out of an entry without DType indices");
       return;
     }
     for (std::size_t i = 0; i < value.items.size(); ++i) {
@@ -132,7 +144,8 @@ class RowReader {
       for (std::size_t k = 0; k < node.size(); ++k) {
         const Scope there = here.in(node.key(k).text);
         Text dtype = there.text(node.mapped(k), "a dtype");
-        if (!dtype.empty() && legal(there, node.key(k), dtype)) one.assignment.emplace_back(node.key(k).text, std::move(dtype));
+        if (!dtype.empty() && legal(there, node.key(k), dtype))
+          one.assignment.emplace_back(node.key(k).text, std::move(dtype));
       }
       row_.dtype_cases.push_back(std::move(one));
     }
@@ -149,16 +162,21 @@ class RowReader {
       if (value && index.dtypes.contains(*value)) return true;
       std::vector<std::string_view> listed;
       for (const DType d : index.listed) listed.push_back(name_of(d));
-      Diagnostic& d = scope.error(dtype.where, "row.dtype", fmt::format("'{}' is not among the dtypes of {}", dtype.text, key.text));
+      Diagnostic& d =
+          scope.error(dtype.where,
+                      "row.dtype",
+                      fmt::format("'{}' is not among the dtypes of {}", dtype.text, key.text));
       d.found = fmt::format("'{}'", dtype.text);
       d.expected = fmt::format("{}", fmt::join(listed, " | "));
       d.hint = did_you_mean(dtype.text, listed, 1);
       return false;
     }
     if (entry_.was_reported(key.text)) return false;
-    Diagnostic& d = scope.error(key, "row.dtype", fmt::format("'{}' is no DType index of this entry", key.text));
+    Diagnostic& d = scope.error(
+        key, "row.dtype", fmt::format("'{}' is no DType index of this entry", key.text));
     d.found = fmt::format("'{}'", key.text);
-    d.expected = names.empty() ? "no dtype_cases: the entry has no DType index" : fmt::format("one of {}", fmt::join(names, ", "));
+    d.expected = names.empty() ? "no dtype_cases: the entry has no DType index"
+                               : fmt::format("one of {}", fmt::join(names, ", "));
     d.hint = did_you_mean(key.text, names, 1);
     return false;
   }
@@ -168,7 +186,8 @@ class RowReader {
   RowEntry row_;
 };
 
-// ---- Steps and interfaces -------------------------------------------------------------------------
+// ---- Steps and interfaces
+// -------------------------------------------------------------------------
 
 void read_steps(const Scope& scope, const Node& node, Entry& entry) {
   if (!node.is_list() || node.items.empty()) {
@@ -183,17 +202,24 @@ void read_steps(const Scope& scope, const Node& node, Entry& entry) {
     if (item.is_map()) {
       constexpr std::array kKeys{KeySpec{"name", true}, KeySpec{"optional"}};
       const Fields fields(here, item, kKeys, "a step");
-      if (const Node* given = fields.get("name")) name = here.in("name").text(*given, "a step's name");
-      if (const Node* optional = fields.get("optional")) step.optional = here.in("optional").boolean(*optional).value_or(false);
+      if (const Node* given = fields.get("name"))
+        name = here.in("name").text(*given, "a step's name");
+      if (const Node* optional = fields.get("optional"))
+        step.optional = here.in("optional").boolean(*optional).value_or(false);
     } else {
       name = here.text(item, "a step's name, or {name: NAME, optional: true}");
     }
     if (name.empty()) continue;
     step.name = name.text;
-    const bool twice = std::any_of(entry.decl.steps.begin(), entry.decl.steps.end(), [&](const StepDecl& s) { return s.name == step.name; });
+    const bool twice = std::any_of(entry.decl.steps.begin(),
+                                   entry.decl.steps.end(),
+                                   [&](const StepDecl& s) { return s.name == step.name; });
     if (!is_identifier(step.name) || twice) {
-      Diagnostic& d = here.error(name.where, "step.name", twice ? fmt::format("two steps are called '{}'", step.name)
-                                                                : fmt::format("'{}' cannot be the name of a step", step.name));
+      Diagnostic& d =
+          here.error(name.where,
+                     "step.name",
+                     twice ? fmt::format("two steps are called '{}'", step.name)
+                           : fmt::format("'{}' cannot be the name of a step", step.name));
       d.found = fmt::format("'{}'", step.name);
       d.expected = "letters, digits and '_', each name once";
       continue;
@@ -208,18 +234,22 @@ class InterfaceReader {
   InterfaceReader(const Scope& scope, Entry& entry) : scope_(scope), entry_(entry) {}
 
   void run(const Node& key, const Node& node) {
-    constexpr std::array kKeys{KeySpec{"call", true}, KeySpec{"args", true}, KeySpec{"when"}, KeySpec{"step"}};
+    constexpr std::array kKeys{
+        KeySpec{"call", true}, KeySpec{"args", true}, KeySpec{"when"}, KeySpec{"step"}};
     if (!scope_.name(key, "an interface")) return;
     interface_.name = key.text;
     interface_.where = scope_.at(key);
     const Fields fields(scope_, node, kKeys, "an interface");
     if (!fields.is_map()) return;
-    if (const Node* when = fields.get("when")) interface_.when = scope_.in("when").text(*when, "a condition");
+    if (const Node* when = fields.get("when"))
+      interface_.when = scope_.in("when").text(*when, "a condition");
     step(fields.get("step"), node);
-    if (const Node* call = fields.get("call"); call != nullptr && is_section(scope_.in("call"), *call, "call")) {
+    if (const Node* call = fields.get("call");
+        call != nullptr && is_section(scope_.in("call"), *call, "call")) {
       for (std::size_t i = 0; i < call->size(); ++i) field(call->key(i), call->mapped(i));
     }
-    if (const Node* args = fields.get("args"); args != nullptr && is_section(scope_.in("args"), *args, "args")) {
+    if (const Node* args = fields.get("args");
+        args != nullptr && is_section(scope_.in("args"), *args, "args")) {
       for (std::size_t i = 0; i < args->size(); ++i) arg(args->key(i), args->mapped(i));
     }
     entry_.interfaces.push_back(std::move(interface_));
@@ -231,16 +261,21 @@ class InterfaceReader {
     for (const StepDecl& s : entry_.decl.steps) names.push_back(s.name);
     if (node == nullptr) {
       if (names.size() < 2) return;
-      Diagnostic& d = scope_.error(body, "key.missing", "an interface of an op with several steps needs the key 'step'");
+      Diagnostic& d = scope_.error(
+          body, "key.missing", "an interface of an op with several steps needs the key 'step'");
       d.expected = fmt::format("step: one of {}", fmt::join(names, ", "));
       return;
     }
     const Scope here = scope_.in("step");
     interface_.step = here.text(*node, "a step's name");
-    if (interface_.step.empty() || std::find(names.begin(), names.end(), interface_.step.text) != names.end()) return;
-    Diagnostic& d = here.error(*node, "step.unknown", fmt::format("the entry has no step '{}'", interface_.step.text));
+    if (interface_.step.empty() ||
+        std::find(names.begin(), names.end(), interface_.step.text) != names.end())
+      return;
+    Diagnostic& d = here.error(
+        *node, "step.unknown", fmt::format("the entry has no step '{}'", interface_.step.text));
     d.found = fmt::format("'{}'", interface_.step.text);
-    d.expected = names.empty() ? "no step: the entry declares none" : fmt::format("one of {}", fmt::join(names, ", "));
+    d.expected = names.empty() ? "no step: the entry declares none"
+                               : fmt::format("one of {}", fmt::join(names, ", "));
     d.hint = did_you_mean(interface_.step.text, names, 1);
     interface_.step = {};
   }
@@ -259,7 +294,8 @@ class InterfaceReader {
     const Scope here = scope_.in("args").in(key.text);
     if (!here.name(key, "an argument")) return;
     const OpDecl& decl = entry_.decl;
-    const bool tensor = decl.input_index(key.text) || decl.output_index(key.text) || decl.construction_index(key.text);
+    const bool tensor = decl.input_index(key.text) || decl.output_index(key.text) ||
+                        decl.construction_index(key.text);
     ArgEntry a;
     a.name = key.text;
     a.where = here.at(key);
@@ -269,9 +305,11 @@ class InterfaceReader {
       if (tensor) interface_.args.push_back(std::move(a));
       return;
     }
-    constexpr std::array kKeys{KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"role", true}};
+    constexpr std::array kKeys{
+        KeySpec{"dtype", true}, KeySpec{"shape", true}, KeySpec{"role", true}};
     if (tensor) {
-      Diagnostic& d = here.error(value, "arg.form", fmt::format("'{}' is a tensor of the signature", key.text));
+      Diagnostic& d =
+          here.error(value, "arg.form", fmt::format("'{}' is a tensor of the signature", key.text));
       d.expected = "its shape only: dtype and role follow from the signature";
       return;
     }
@@ -292,12 +330,15 @@ class InterfaceReader {
 
   void unknown(const Scope& scope, const Node& key) const {
     std::vector<std::string> names;
-    for (const auto* tensors : {&entry_.decl.inputs, &entry_.decl.construction_tensors, &entry_.decl.outputs}) {
+    for (const auto* tensors :
+         {&entry_.decl.inputs, &entry_.decl.construction_tensors, &entry_.decl.outputs}) {
       for (const TensorDecl& t : *tensors) names.push_back(t.name);
     }
-    Diagnostic& d = scope.error(key, "arg.unknown", fmt::format("'{}' is no tensor of this entry", key.text));
+    Diagnostic& d =
+        scope.error(key, "arg.unknown", fmt::format("'{}' is no tensor of this entry", key.text));
     d.found = fmt::format("'{}'", key.text);
-    d.expected = fmt::format("one of {}; or a temporary with dtype, shape and role", fmt::join(names, ", "));
+    d.expected =
+        fmt::format("one of {}; or a temporary with dtype, shape and role", fmt::join(names, ", "));
     d.hint = did_you_mean(key.text, names, 1);
   }
 
@@ -309,21 +350,29 @@ class InterfaceReader {
 /// Every step has an interface, and the flow `direct` one step.
 void check_steps(const Scope& scope, const Node* steps, const Entry& entry) {
   if (entry.decl.flow == "direct" && entry.decl.steps.size() > 1 && steps != nullptr) {
-    Diagnostic& d = scope.in("steps").error(*steps, "step.direct", fmt::format("the flow 'direct' has one step, the entry declares {}", entry.decl.steps.size()));
+    Diagnostic& d =
+        scope.in("steps").error(*steps,
+                                "step.direct",
+                                fmt::format("the flow 'direct' has one step, the entry declares {}",
+                                            entry.decl.steps.size()));
     d.expected = "one step, or another flow";
     d.hint = "name the flow that runs the steps: 'flow: NAME'";
   }
-  const bool open = std::any_of(entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {
-    return interface.step.empty() && entry.decl.steps.size() > 1;  // its step was reported
-  });
+  const bool open = std::any_of(
+      entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {
+        return interface.step.empty() && entry.decl.steps.size() > 1;  // its step was reported
+      });
   if (entry.interfaces.empty() || entry.step_places.empty() || open) return;
   for (std::size_t i = 0; i < entry.decl.steps.size(); ++i) {
     const std::string& name = entry.decl.steps[i].name;
-    const bool served = std::any_of(entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {
-      return interface.step.text == name || (interface.step.empty() && entry.decl.steps.size() == 1);
-    });
+    const bool served = std::any_of(
+        entry.interfaces.begin(), entry.interfaces.end(), [&](const InterfaceEntry& interface) {
+          return interface.step.text == name ||
+                 (interface.step.empty() && entry.decl.steps.size() == 1);
+        });
     if (served) continue;
-    Diagnostic& d = scope.in("steps").error(entry.step_places[i], "step.unserved", fmt::format("no interface has 'step: {}'", name));
+    Diagnostic& d = scope.in("steps").error(
+        entry.step_places[i], "step.unserved", fmt::format("no interface has 'step: {}'", name));
     d.expected = "at least one interface for each step";
     d.hint = "add an interface, or remove the step";
   }

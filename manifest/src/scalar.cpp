@@ -33,7 +33,9 @@ std::string_view without_sign(std::string_view text) {
 bool one_of(std::string_view text, std::string_view word) {
   // A word in lower, Capitalized or UPPER form.
   if (text.size() != word.size()) return false;
-  const auto upper = [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); };
+  const auto upper = [](char c) {
+    return static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  };
   bool lower = true;
   bool capital = true;
   bool all_upper = true;
@@ -79,8 +81,8 @@ bool sexagesimal_groups(std::string_view text, std::string_view& rest) {
 }
 
 bool is_exponent(std::string_view text) {  // [eE][-+][0-9]+
-  return text.size() >= 3 && (text[0] == 'e' || text[0] == 'E') && (text[1] == '-' || text[1] == '+') &&
-         all_of(text.substr(2), digit);
+  return text.size() >= 3 && (text[0] == 'e' || text[0] == 'E') &&
+         (text[1] == '-' || text[1] == '+') && all_of(text.substr(2), digit);
 }
 
 double parse_double(std::string_view text) {
@@ -92,9 +94,10 @@ double parse_double(std::string_view text) {
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
     // from_chars leaves the value alone: a negative exponent underflows, a positive one overflows.
-    value = digits.find("e-") != std::string_view::npos || digits.find("E-") != std::string_view::npos
-                ? 0.0
-                : std::numeric_limits<double>::infinity();
+    value =
+        digits.find("e-") != std::string_view::npos || digits.find("E-") != std::string_view::npos
+            ? 0.0
+            : std::numeric_limits<double>::infinity();
   }
   return negative ? -value : value;
 }
@@ -127,8 +130,8 @@ std::optional<Scalar> as_float(std::string_view text) {
     return Scalar{Scalar::Kind::kFloat, parse_double(text)};
   }
   std::string_view rest;
-  if (n < body.size() && sexagesimal_groups(body.substr(n), rest) && !rest.empty() && rest.front() == '.' &&
-      all_of(rest.substr(1), digit_or_underscore)) {
+  if (n < body.size() && sexagesimal_groups(body.substr(n), rest) && !rest.empty() &&
+      rest.front() == '.' && all_of(rest.substr(1), digit_or_underscore)) {
     return Scalar{Scalar::Kind::kSexagesimal, std::string(text)};
   }
   return std::nullopt;
@@ -138,9 +141,11 @@ Scalar parse_int(std::string_view text, std::string_view digits, int base) {
   const std::string plain = without_underscores(digits);
   std::uint64_t magnitude = 0;
   const auto result = std::from_chars(plain.data(), plain.data() + plain.size(), magnitude, base);
-  if (result.ec == std::errc::invalid_argument) return {Scalar::Kind::kString, std::string(text)};  // only underscores
+  if (result.ec == std::errc::invalid_argument)
+    return {Scalar::Kind::kString, std::string(text)};  // only underscores
   const bool negative = text.front() == '-';
-  const std::uint64_t limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) + (negative ? 1 : 0);
+  const std::uint64_t limit =
+      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) + (negative ? 1 : 0);
   if (result.ec == std::errc::result_out_of_range || magnitude > limit) {
     return {Scalar::Kind::kOutOfRange, std::string(text)};
   }
@@ -153,8 +158,10 @@ std::optional<Scalar> as_int(std::string_view text) {
   if (body == "0") return Scalar{Scalar::Kind::kInt, std::int64_t{0}};
   if (body.front() == '0') {
     const std::string_view tail = body.substr(2 < body.size() ? 2 : body.size());
-    if (body[1] == 'b' && !tail.empty() && all_of(tail, binary_or_underscore)) return parse_int(text, tail, 2);
-    if (body[1] == 'x' && !tail.empty() && all_of(tail, hex_or_underscore)) return parse_int(text, tail, 16);
+    if (body[1] == 'b' && !tail.empty() && all_of(tail, binary_or_underscore))
+      return parse_int(text, tail, 2);
+    if (body[1] == 'x' && !tail.empty() && all_of(tail, hex_or_underscore))
+      return parse_int(text, tail, 16);
     if (all_of(body.substr(1), octal_or_underscore)) return parse_int(text, body, 8);
     return std::nullopt;
   }
@@ -193,8 +200,8 @@ bool is_timestamp(std::string_view text) {
     if (text.front() != ' ' && text.front() != '\t') return false;
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   }
-  if (!take_digits(text, 1, 2) || !take(text, ':') || !take_digits(text, 2, 2) || !take(text, ':') ||
-      !take_digits(text, 2, 2)) {
+  if (!take_digits(text, 1, 2) || !take(text, ':') || !take_digits(text, 2, 2) ||
+      !take(text, ':') || !take_digits(text, 2, 2)) {
     return false;
   }
   if (take(text, '.')) {

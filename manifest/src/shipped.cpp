@@ -5,7 +5,8 @@ namespace tenon::manifest {
 
 LoadedSet load_shipped() {
   std::vector<NamedText> files;
-  for (const EmbeddedFile& file : shipped_manifest()) files.push_back({std::string(file.name), std::string(file.contents)});
+  for (const EmbeddedFile& file : shipped_manifest())
+    files.push_back({std::string(file.name), std::string(file.contents)});
   return load_texts(files);
 }
 

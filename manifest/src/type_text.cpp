@@ -39,13 +39,18 @@ bool is_dotted(std::string_view text) {
 
 bool is_word(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) != 0) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  });
 }
 
 class TypeParser {
  public:
-  TypeParser(const Text& text, bool formal, std::string_view entry, std::string_view field, DiagnosticList& diagnostics)
+  TypeParser(const Text& text,
+             bool formal,
+             std::string_view entry,
+             std::string_view field,
+             DiagnosticList& diagnostics)
       : text_(text), formal_(formal), entry_(entry), field_(field), diagnostics_(diagnostics) {}
 
   TypeText run() {
@@ -58,8 +63,10 @@ class TypeParser {
 
  private:
   bool fault(std::string_view at, std::string text, std::string expected, std::string hint = {}) {
-    const std::size_t offset = at.data() == nullptr ? 0 : static_cast<std::size_t>(at.data() - text_.text.data());
-    Diagnostic& d = diagnostics_.error(text_.at(offset), std::string(entry_), std::string(field_), "type", std::move(text));
+    const std::size_t offset =
+        at.data() == nullptr ? 0 : static_cast<std::size_t>(at.data() - text_.text.data());
+    Diagnostic& d = diagnostics_.error(
+        text_.at(offset), std::string(entry_), std::string(field_), "type", std::move(text));
     d.found = fmt::format("'{}'", text_.text);
     d.expected = std::move(expected);
     d.hint = std::move(hint);
@@ -98,7 +105,8 @@ class TypeParser {
     std::vector<std::string_view> parts;
     if (!split(text, '|', parts)) return false;
     for (const std::string_view part : parts) {
-      if (part.empty()) return fault(part, "a member of a type is empty", "a type on both sides of '|'");
+      if (part.empty())
+        return fault(part, "a member of a type is empty", "a type on both sides of '|'");
       if (!member(part, out)) return false;
     }
     return true;
@@ -116,12 +124,20 @@ class TypeParser {
       Atom atom;
       bool formal_only;
     };
-    static constexpr std::array kWords{
-        Word{"int", Atom::kInt, false},       Word{"bool", Atom::kBool, false},     Word{"str", Atom::kStr, false},
-        Word{"None", Atom::kNone, false},     Word{"float", Atom::kFloat, false},   Word{"Number", Atom::kNumber, false},
-        Word{"dict", Atom::kDict, false},     Word{"torch.Tensor", Atom::kTensor, false},
-        Word{"torch.dtype", Atom::kAnyDType, false}, Word{"Int", Atom::kInt, true}, Word{"Bool", Atom::kBool, true},
-        Word{"Dim", Atom::kDim, true},        Word{"Shape", Atom::kShape, true},    Word{"DType", Atom::kAnyDType, true}};
+    static constexpr std::array kWords{Word{"int", Atom::kInt, false},
+                                       Word{"bool", Atom::kBool, false},
+                                       Word{"str", Atom::kStr, false},
+                                       Word{"None", Atom::kNone, false},
+                                       Word{"float", Atom::kFloat, false},
+                                       Word{"Number", Atom::kNumber, false},
+                                       Word{"dict", Atom::kDict, false},
+                                       Word{"torch.Tensor", Atom::kTensor, false},
+                                       Word{"torch.dtype", Atom::kAnyDType, false},
+                                       Word{"Int", Atom::kInt, true},
+                                       Word{"Bool", Atom::kBool, true},
+                                       Word{"Dim", Atom::kDim, true},
+                                       Word{"Shape", Atom::kShape, true},
+                                       Word{"DType", Atom::kAnyDType, true}};
     for (const Word& word : kWords) {
       if (word.name != text || (word.formal_only && !formal_)) continue;
       m.atom = word.atom;
@@ -136,14 +152,17 @@ class TypeParser {
     } else if (is_word(text)) {
       m.atom = Atom::kName;
     } else {
-      return fault(text, fmt::format("'{}' is no type", text), "int, bool, float, str, a quoted word, a dtype, list[int] or a dotted name");
+      return fault(text,
+                   fmt::format("'{}' is no type", text),
+                   "int, bool, float, str, a quoted word, a dtype, list[int] or a dotted name");
     }
     out.push_back(std::move(m));
     return true;
   }
 
   bool literal(std::string_view text, TypeMember m, std::vector<TypeMember>& out) {
-    if (text.size() < 2 || text.back() != text.front() || text.find(text.front(), 1) != text.size() - 1) {
+    if (text.size() < 2 || text.back() != text.front() ||
+        text.find(text.front(), 1) != text.size() - 1) {
       return fault(text, fmt::format("{} is no quoted word", text), "one word in quotes");
     }
     m.atom = Atom::kLiteral;
@@ -151,18 +170,24 @@ class TypeParser {
     const bool twice = std::any_of(out.begin(), out.end(), [&](const TypeMember& other) {
       return other.atom == Atom::kLiteral && other.text == m.text;
     });
-    if (twice) return fault(text, fmt::format("the word {} stands twice in a type", text), "each word once");
+    if (twice)
+      return fault(text, fmt::format("the word {} stands twice in a type", text), "each word once");
     out.push_back(std::move(m));
     return true;
   }
 
-  bool bracketed(std::string_view text, std::string_view head, TypeMember m, std::vector<TypeMember>& out) {
-    if (text.back() != ']') return fault(text, fmt::format("'{}' is no type", text), "nothing after ']'");
+  bool bracketed(std::string_view text,
+                 std::string_view head,
+                 TypeMember m,
+                 std::vector<TypeMember>& out) {
+    if (text.back() != ']')
+      return fault(text, fmt::format("'{}' is no type", text), "nothing after ']'");
     const std::string_view inside = text.substr(head.size() + 1, text.size() - head.size() - 2);
     std::vector<std::string_view> items;
     if (!split(inside, ',', items)) return false;
     if (head == "list") {
-      if (items.size() != 1) return fault(text, "list[...] has one item type", "list[int] or list[int | None]");
+      if (items.size() != 1)
+        return fault(text, "list[...] has one item type", "list[int] or list[int | None]");
       m.atom = Atom::kList;
       m.variable = true;
       return item(items[0], m) && (out.push_back(std::move(m)), true);
@@ -191,8 +216,10 @@ class TypeParser {
       return true;
     }
     if (formal_ && head == "DType") return dtypes(inside, out);
-    return fault(text, fmt::format("'{}' is no type", text),
-                 formal_ ? "list, tuple, Seq, Maybe or DType before the brackets" : "list or tuple before the brackets");
+    return fault(text,
+                 fmt::format("'{}' is no type", text),
+                 formal_ ? "list, tuple, Seq, Maybe or DType before the brackets"
+                         : "list or tuple before the brackets");
   }
 
   bool item(std::string_view text, TypeMember& m) {
@@ -201,7 +228,8 @@ class TypeParser {
     const bool optional = parts.size() == 2 && (parts[0] == "None" || parts[1] == "None");
     const std::string_view base = optional && parts[0] == "None" ? parts[1] : parts[0];
     if (base != "int" || (parts.size() != 1 && !optional)) {
-      return fault(text, fmt::format("'{}' is no item type of a list or tuple", text), "int or int | None");
+      return fault(
+          text, fmt::format("'{}' is no item type of a list or tuple", text), "int or int | None");
     }
     m.optional_items.push_back(optional);
     return true;
@@ -212,7 +240,11 @@ class TypeParser {
     if (!split(text, '|', parts)) return false;
     for (const std::string_view part : parts) {
       const auto dtype = dtype_from_name(part);
-      if (!dtype) return fault(part, fmt::format("'{}' is no dtype", part), "registered dtype names", dtype_hint(part));
+      if (!dtype)
+        return fault(part,
+                     fmt::format("'{}' is no dtype", part),
+                     "registered dtype names",
+                     dtype_hint(part));
       TypeMember m;
       m.atom = Atom::kDType;
       m.dtype = *dtype;
@@ -237,7 +269,10 @@ class TypeParser {
 
 }  // namespace
 
-TypeText parse_type(const Text& text, bool formal, std::string_view entry, std::string_view field,
+TypeText parse_type(const Text& text,
+                    bool formal,
+                    std::string_view entry,
+                    std::string_view field,
                     DiagnosticList& diagnostics) {
   return TypeParser(text, formal, entry, field, diagnostics).run();
 }

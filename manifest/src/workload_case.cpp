@@ -1,4 +1,5 @@
-// Cases: indices solved, generators run, rules checked, and the call inferred again from its shapes alone.
+// Cases: indices solved, generators run, rules checked, and the call inferred again from its shapes
+// alone.
 #include <algorithm>
 #include <limits>
 
@@ -28,7 +29,9 @@ Cell shape_cell(const std::vector<std::int64_t>& sizes, signature::Arena& arena)
   return cell;
 }
 
-std::string sizes_text(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
 
 }  // namespace
 
@@ -46,7 +49,8 @@ bool RowInstantiator::evaluate(Expr e, Cell& out, std::span<const Cell> formals)
 }
 
 /// The fixpoint of lets, generators and unification over names alone.
-bool RowInstantiator::solve_order(std::vector<bool>& known, std::vector<GeneratedTerm>& terms) const {
+bool RowInstantiator::solve_order(std::vector<bool>& known,
+                                  std::vector<GeneratedTerm>& terms) const {
   bool any = true;
   while (any) {
     any = false;
@@ -56,7 +60,10 @@ bool RowInstantiator::solve_order(std::vector<bool>& known, std::vector<Generate
       known[s] = any = true;
     }
     for (GeneratedTerm& term : terms) {
-      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) { return e == kNoExpr || all_known(e, known); })) term.ran = any = true;
+      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) {
+            return e == kNoExpr || all_known(e, known);
+          }))
+        term.ran = any = true;
       if (!term.ran) continue;
       const std::vector<Element>& elements = term.term->elements;
       for (std::size_t at = 0; at < elements.size(); ++at) {
@@ -72,8 +79,11 @@ bool RowInstantiator::solve_order(std::vector<bool>& known, std::vector<Generate
         };
         const bool before = !open_splice(0, at);
         const bool after = !open_splice(at + 1, elements.size());
-        const bool solves = elements[at].splice ? before && after && branch_.pool.at(elements[at].expr).op == Op::kSymbol
-                                                : (before || after) && signature::is_affine(branch_.pool, elements[at].expr, unknown.front());
+        const bool solves =
+            elements[at].splice
+                ? before && after && branch_.pool.at(elements[at].expr).op == Op::kSymbol
+                : (before || after) &&
+                      signature::is_affine(branch_.pool, elements[at].expr, unknown.front());
         if (solves) known[unknown.front()] = any = true;
       }
     }
@@ -91,13 +101,18 @@ bool RowInstantiator::solve_values(std::vector<GeneratedTerm>& terms) {
       const std::uint32_t s = data_.first_let + i;
       if (lets_[i] == kNoExpr || known[s] || !all_known(lets_[i], known)) continue;
       if (!evaluate(lets_[i], cells_[s])) {
-        report(row_.where, "", "row.let", fmt::format("the let '{}' has no value here: {}", name(s), error_));
+        report(row_.where,
+               "",
+               "row.let",
+               fmt::format("the let '{}' has no value here: {}", name(s), error_));
         return false;
       }
       known[s] = any = true;
     }
     for (GeneratedTerm& term : terms) {
-      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) { return e == kNoExpr || all_known(e, known); })) {
+      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) {
+            return e == kNoExpr || all_known(e, known);
+          })) {
         if (!generate(term)) return false;
         any = true;
       }
@@ -109,8 +124,11 @@ bool RowInstantiator::solve_values(std::vector<GeneratedTerm>& terms) {
   }
   for (const GeneratedTerm& term : terms) {
     if (term.ran) continue;
-    report(term.call->where, name(term.symbol), "row.generator", fmt::format("the generator '{}' never gets all of its arguments", term.call->text)).expected =
-        "arguments that the row gives or other generators solve";
+    report(term.call->where,
+           name(term.symbol),
+           "row.generator",
+           fmt::format("the generator '{}' never gets all of its arguments", term.call->text))
+        .expected = "arguments that the row gives or other generators solve";
     return false;
   }
   return true;
@@ -121,30 +139,48 @@ bool RowInstantiator::generate(GeneratedTerm& term) {
   for (std::size_t i = 0; i < term.args.size(); ++i) {
     Cell cell;
     if (term.args[i] == kNoExpr || !evaluate(term.args[i], cell)) {
-      report(row_.where, name(term.symbol), "row.generator", fmt::format("argument {} of '{}' has no value here: {}", i + 1, term.call->text, error_));
+      report(
+          row_.where,
+          name(term.symbol),
+          "row.generator",
+          fmt::format("argument {} of '{}' has no value here: {}", i + 1, term.call->text, error_));
       return false;
     }
     Result<CallArg> arg = call_arg_of(signature::value_of(cell));
     if (!arg) {
-      report(row_.where, name(term.symbol), "row.generator", fmt::format("argument {} of '{}': {}", i + 1, term.call->text, arg.error().message()));
+      report(row_.where,
+             name(term.symbol),
+             "row.generator",
+             fmt::format("argument {} of '{}': {}", i + 1, term.call->text, arg.error().message()));
       return false;
     }
     args.push_back(*std::move(arg));
   }
-  Result<GeneratedTensor> made = tenon::manifest::generate(term.call->name, args, generator_seed(data_.decl.name, name(term.symbol)));
+  Result<GeneratedTensor> made = tenon::manifest::generate(
+      term.call->name, args, generator_seed(data_.decl.name, name(term.symbol)));
   if (!made) {
-    Diagnostic& d = report(row_.where, name(term.symbol), "row.generator", fmt::format("'{}': {}", term.call->text, made.error().message()));
+    Diagnostic& d = report(row_.where,
+                           name(term.symbol),
+                           "row.generator",
+                           fmt::format("'{}': {}", term.call->text, made.error().message()));
     d.hint = made.error().hint();
     return false;
   }
   Cell dtype;
   if (evaluate(term.term->dtype, dtype)) {
-    const bool narrow = (dtype.tag == Tag::kDType && dtype.dtype() == DType::kInt32) || (dtype.tag == Tag::kStr && dtype.str() == "int32");
+    const bool narrow = (dtype.tag == Tag::kDType && dtype.dtype() == DType::kInt32) ||
+                        (dtype.tag == Tag::kStr && dtype.str() == "int32");
     constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
     constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
-    const auto outside = std::find_if(made->values.begin(), made->values.end(), [&](std::int64_t v) { return v < kLow || v > kHigh; });
+    const auto outside = std::find_if(made->values.begin(),
+                                      made->values.end(),
+                                      [&](std::int64_t v) { return v < kLow || v > kHigh; });
     if (narrow && outside != made->values.end()) {
-      Diagnostic& d = report(row_.where, name(term.symbol), "row.range", fmt::format("'{}' makes {}, which does not fit int32", term.call->text, *outside));
+      Diagnostic& d =
+          report(row_.where,
+                 name(term.symbol),
+                 "row.range",
+                 fmt::format("'{}' makes {}, which does not fit int32", term.call->text, *outside));
       d.expected = "values that the dtype holds";
       d.hint = "declare the tensor int64, or take smaller sizes";
       return false;
@@ -162,7 +198,8 @@ bool RowInstantiator::unify(GeneratedTerm& term) {
   return true;
 }
 
-/// Solves or checks one element of a generated tensor's shape, if its place and all but one of its names are known.
+/// Solves or checks one element of a generated tensor's shape, if its place and all but one of its
+/// names are known.
 bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
   const std::vector<Element>& elements = term.term->elements;
   const std::vector<std::int64_t>& sizes = term.result->shape;
@@ -187,8 +224,14 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
     return total;
   };
   const auto mismatch = [&](const std::string& text) {
-    Diagnostic& d = report(row_.where, name(term.symbol), "row.shape", fmt::format("'{}' makes {}, which is not the declared {}: {}", term.call->text, sizes_text(sizes),
-                                                                                    signature::tensor_data(data_, term.symbol).shape.text, text));
+    Diagnostic& d = report(row_.where,
+                           name(term.symbol),
+                           "row.shape",
+                           fmt::format("'{}' makes {}, which is not the declared {}: {}",
+                                       term.call->text,
+                                       sizes_text(sizes),
+                                       signature::tensor_data(data_, term.symbol).shape.text,
+                                       text));
     d.found = sizes_text(sizes);
     return false;
   };
@@ -198,7 +241,9 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
   const std::vector<std::uint32_t> unknown = unset(elements[at].expr);
   if (elements[at].splice) {
     if (!before || !after || !unknown.empty()) {
-      if (!before || !after || unknown.size() != 1 || branch_.pool.at(elements[at].expr).op != Op::kSymbol) return true;
+      if (!before || !after || unknown.size() != 1 ||
+          branch_.pool.at(elements[at].expr).op != Op::kSymbol)
+        return true;
       if (*before + *after > rank) return mismatch(fmt::format("the rank is {}", rank));
       cells_[unknown.front()] = shape_cell({sizes.begin() + *before, sizes.end() - *after}, arena_);
       term.solved[at] = true;
@@ -208,13 +253,15 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
     if (!evaluate(elements[at].expr, cell)) return mismatch(error_);
     if (*before + *after + cell.count != rank) return mismatch(fmt::format("the rank is {}", rank));
     for (std::uint32_t k = 0; k < cell.count; ++k) {
-      if (cell.item(k).i != sizes[static_cast<std::size_t>(*before) + k]) return mismatch(fmt::format("axis {} should be {}", *before + k, cell.item(k).i));
+      if (cell.item(k).i != sizes[static_cast<std::size_t>(*before) + k])
+        return mismatch(fmt::format("axis {} should be {}", *before + k, cell.item(k).i));
     }
     term.solved[at] = true;
     return true;
   }
   if (!before && !after) return true;
-  if (before && after && *before + *after + 1 != rank) return mismatch(fmt::format("the rank is {}", rank));
+  if (before && after && *before + *after + 1 != rank)
+    return mismatch(fmt::format("the rank is {}", rank));
   const std::int64_t place = before ? *before : rank - 1 - *after;
   if (place < 0 || place >= rank) return mismatch(fmt::format("the rank is {}", rank));
   const std::int64_t size = sizes[static_cast<std::size_t>(place)];
@@ -223,7 +270,9 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
     if (!evaluate(elements[at].expr, cell)) return mismatch(error_);
     if (cell.i != size) return mismatch(fmt::format("axis {} should be {}", place, cell.i));
   } else {
-    if (unknown.size() != 1 || !signature::is_affine(branch_.pool, elements[at].expr, unknown.front())) return true;
+    if (unknown.size() != 1 ||
+        !signature::is_affine(branch_.pool, elements[at].expr, unknown.front()))
+      return true;
     // The value at 0 is e, the value at 1 less e the slope.
     Cell& target = cells_[unknown.front()];
     Cell one;
@@ -234,7 +283,9 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
     target = Cell();
     if (!at_zero || !at_one) return mismatch(error_);
     const std::int64_t slope = one.i - cell.i;
-    if (slope <= 0 || size < cell.i || (size - cell.i) % slope != 0) return mismatch(fmt::format("no '{}' gives axis {} the size {}", name(unknown.front()), place, size));
+    if (slope <= 0 || size < cell.i || (size - cell.i) % slope != 0)
+      return mismatch(
+          fmt::format("no '{}' gives axis {} the size {}", name(unknown.front()), place, size));
     target = Cell::integer((size - cell.i) / slope);
   }
   term.solved[at] = true;
@@ -246,10 +297,17 @@ bool RowInstantiator::check_refinements() {
   for (std::size_t i = 0; i < refinements_.size(); ++i) {
     Cell cell;
     const signature::TextExpr& rule = data_.refinements[i];
-    if (refinements_[i] != kNoExpr && evaluate(refinements_[i], cell) && cell.tag == Tag::kBool && cell.i != 0) continue;
+    if (refinements_[i] != kNoExpr && evaluate(refinements_[i], cell) && cell.tag == Tag::kBool &&
+        cell.i != 0)
+      continue;
     good = false;
-    Diagnostic& d = report(row_.where, "", "row.refinement", error_.empty() ? fmt::format("the rule '{}' does not hold for the row", rule.text)
-                                                                            : fmt::format("the rule '{}' has no value for the row: {}", rule.text, error_));
+    Diagnostic& d =
+        report(row_.where,
+               "",
+               "row.refinement",
+               error_.empty()
+                   ? fmt::format("the rule '{}' does not hold for the row", rule.text)
+                   : fmt::format("the rule '{}' has no value for the row: {}", rule.text, error_));
     d.expected = fmt::format("a row for which it holds ({})", rule.where.to_string());
   }
   return good;
@@ -258,14 +316,18 @@ bool RowInstantiator::check_refinements() {
 bool RowInstantiator::check_combos() {
   if (data_.combos.empty()) return true;
   std::string given;
-  for (const auto& [symbol, dtype] : data_.combos.front().assignment) given += fmt::format("{}{}: {}", given.empty() ? "" : ", ", name(symbol), signature::print(cells_[symbol]));
+  for (const auto& [symbol, dtype] : data_.combos.front().assignment)
+    given += fmt::format(
+        "{}{}: {}", given.empty() ? "" : ", ", name(symbol), signature::print(cells_[symbol]));
   for (const signature::ComboRow& row : data_.combos) {
-    const bool equal = std::all_of(row.assignment.begin(), row.assignment.end(), [&](const auto& pair) {
-      return signature::equal(cells_[pair.first], Cell::dtype_of(pair.second));
-    });
+    const bool equal =
+        std::all_of(row.assignment.begin(), row.assignment.end(), [&](const auto& pair) {
+          return signature::equal(cells_[pair.first], Cell::dtype_of(pair.second));
+        });
     if (equal) return true;
   }
-  Diagnostic& d = report(row_.where, "", "row.combos", fmt::format("the combination {} is not listed", given));
+  Diagnostic& d =
+      report(row_.where, "", "row.combos", fmt::format("the combination {} is not listed", given));
   d.expected = fmt::format("a row of dtype_combos ({})", data_.combos_where.to_string());
   return false;
 }
@@ -279,7 +341,8 @@ bool RowInstantiator::check_requirements(const std::vector<GeneratedTerm>& terms
     return nullptr;
   };
   for (const GeneratedTerm& term : terms) {
-    const std::vector<signature::MetadataCall>& calls = signature::tensor_data(data_, term.symbol).requirements;
+    const std::vector<signature::MetadataCall>& calls =
+        signature::tensor_data(data_, term.symbol).requirements;
     for (std::size_t k = 0; k < calls.size(); ++k) {
       std::vector<CallArg> args;
       std::string why;
@@ -306,38 +369,56 @@ bool RowInstantiator::check_requirements(const std::vector<GeneratedTerm>& terms
         why = held ? "it does not hold" : held.error().message();
       }
       good = false;
-      Diagnostic& d = report(row_.where, name(term.symbol), "row.requires", fmt::format("'{}' on the generated '{}': {}", calls[k].text, name(term.symbol), why));
+      Diagnostic& d = report(
+          row_.where,
+          name(term.symbol),
+          "row.requires",
+          fmt::format("'{}' on the generated '{}': {}", calls[k].text, name(term.symbol), why));
       d.expected = fmt::format("contents that satisfy it ({})", calls[k].where.to_string());
     }
   }
   return good;
 }
 
-bool RowInstantiator::shape_of(const TensorTerm& term, std::span<const Cell> formals, std::vector<std::int64_t>& shape) {
+bool RowInstantiator::shape_of(const TensorTerm& term,
+                               std::span<const Cell> formals,
+                               std::vector<std::int64_t>& shape) {
   const auto fault = [&](const std::string& text) {
-    report(row_.where, name(term.symbol), "row.shape", fmt::format("the shape {} of '{}' {}", signature::tensor_data(data_, term.symbol).shape.text, name(term.symbol), text));
+    report(row_.where,
+           name(term.symbol),
+           "row.shape",
+           fmt::format("the shape {} of '{}' {}",
+                       signature::tensor_data(data_, term.symbol).shape.text,
+                       name(term.symbol),
+                       text));
     return false;
   };
   Cell cell;
   for (const Element& e : term.elements) {
-    if (!evaluate(e.expr, cell, formals)) return fault(fmt::format("has no value here: {}", error_));
+    if (!evaluate(e.expr, cell, formals))
+      return fault(fmt::format("has no value here: {}", error_));
     if (!e.splice) {
       shape.push_back(cell.i);
       continue;
     }
     for (std::uint32_t k = 0; k < cell.count; ++k) shape.push_back(cell.item(k).i);
   }
-  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 0; })) return fault(fmt::format("has a negative axis: {}", sizes_text(shape)));
-  if (shape.size() > kMaxRank) return fault(fmt::format("has rank {}, more than {}", shape.size(), kMaxRank));
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t n) { return n < 0; }))
+    return fault(fmt::format("has a negative axis: {}", sizes_text(shape)));
+  if (shape.size() > kMaxRank)
+    return fault(fmt::format("has rank {}, more than {}", shape.size(), kMaxRank));
   return true;
 }
 
-/// How many tensors a list has: as its count says, or as many as the list indices in its shape have elements.
+/// How many tensors a list has: as its count says, or as many as the list indices in its shape have
+/// elements.
 std::optional<std::int64_t> RowInstantiator::element_count_of(const TensorTerm& term) {
   Cell cell;
-  if (term.list_count != kNoExpr) return evaluate(term.list_count, cell) ? std::optional(cell.i) : std::nullopt;
+  if (term.list_count != kNoExpr)
+    return evaluate(term.list_count, cell) ? std::optional(cell.i) : std::nullopt;
   std::vector<std::uint32_t> read;
-  for (const Element& e : term.elements) signature::collect_symbols(branch_.pool, e.expr, read, false);
+  for (const Element& e : term.elements)
+    signature::collect_symbols(branch_.pool, e.expr, read, false);
   for (const std::uint32_t s : read) {
     const SymbolKind kind = data_.symbols[s].kind;
     if (kind == SymbolKind::kSeqShape || kind == SymbolKind::kSeqDim) return cells_[s].count;
@@ -352,7 +433,10 @@ bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTen
   if (!term.passed) return true;
   Cell cell;
   if (!evaluate(term.dtype, cell)) {
-    report(row_.where, out.name, "row.dtype", fmt::format("the dtype of '{}' has no value here: {}", out.name, error_));
+    report(row_.where,
+           out.name,
+           "row.dtype",
+           fmt::format("the dtype of '{}' has no value here: {}", out.name, error_));
     return false;
   }
   if (cell.tag == Tag::kStr) {
@@ -364,7 +448,10 @@ bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTen
   if (!out.list) return shape_of(term, {}, out.shape);
   const std::optional<std::int64_t> count = element_count_of(term);
   if (!count) {
-    report(row_.where, out.name, "row.list", fmt::format("the row does not say how many tensors '{}' has", out.name));
+    report(row_.where,
+           out.name,
+           "row.list",
+           fmt::format("the row does not say how many tensors '{}' has", out.name));
     return false;
   }
   for (std::int64_t i = 0; i < *count; ++i) {
@@ -375,7 +462,8 @@ bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTen
   return true;
 }
 
-/// The call as its shapes alone give it: construct, check, and compare what was solved with what the row says.
+/// The call as its shapes alone give it: construct, check, and compare what was solved with what
+/// the row says.
 bool RowInstantiator::round_trip(WorkloadCase& c) {
   std::vector<std::pair<std::string, Tensor>> held;
   std::size_t views_count = 0;
@@ -388,13 +476,17 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
   for (const CaseTensor& t : c.tensors) {
     if (t.role == TensorRole::kConstruction) {
       const TensorView view(nullptr, t.dtype, Dims(t.shape));
-      if (t.present) held.emplace_back(t.name, Tensor(std::make_shared<Storage>(nullptr, 0, Device{}, Storage::Release{}), view));
+      if (t.present)
+        held.emplace_back(
+            t.name,
+            Tensor(std::make_shared<Storage>(nullptr, 0, Device{}, Storage::Release{}), view));
       continue;
     }
     TensorArg arg;
     if (t.present) {
       const std::size_t first = pointers.size();
-      const std::vector<std::vector<std::int64_t>> shapes = t.list ? t.elements : std::vector<std::vector<std::int64_t>>{t.shape};
+      const std::vector<std::vector<std::int64_t>> shapes =
+          t.list ? t.elements : std::vector<std::vector<std::int64_t>>{t.shape};
       for (const std::vector<std::int64_t>& shape : shapes) {
         views.emplace_back(nullptr, t.dtype, Dims(shape));
         pointers.push_back(&views.back());
@@ -405,7 +497,11 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
     args.push_back(arg);
   }
   const auto wrong = [&](const std::string& text) {
-    Diagnostic& d = report(row_.where, "", "row.inference", fmt::format("inference on the row's call does not give the row back: {}", text));
+    Diagnostic& d =
+        report(row_.where,
+               "",
+               "row.inference",
+               fmt::format("inference on the row's call does not give the row back: {}", text));
     d.expected = "the row's own indices and outputs";
     return false;
   };
@@ -415,35 +511,52 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
   CallArgs call;
   call.inputs = args;
   call.meta = true;
-  if (!plan_.check(**construction, call, *frame)) return wrong(plan_.failure(**construction, call, *frame).message());
+  if (!plan_.check(**construction, call, *frame))
+    return wrong(plan_.failure(**construction, call, *frame).message());
   c.indices = plan_.indices(**construction, *frame);
   for (const NamedValue& solved : c.indices) {
     for (std::uint32_t s = 0; s < cells_.size(); ++s) {
       if (name(s) != solved.first || cells_[s].tag == Tag::kUnset) continue;
       Cell cell = signature::cell_of(solved.second, arena_);
-      if (!signature::equal(cells_[s], cell)) return wrong(fmt::format("'{}' is {} there and {} here", name(s), solved.second.to_string(), signature::print(cells_[s])));
+      if (!signature::equal(cells_[s], cell))
+        return wrong(fmt::format("'{}' is {} there and {} here",
+                                 name(s),
+                                 solved.second.to_string(),
+                                 signature::print(cells_[s])));
     }
   }
   std::size_t list_base = 0;
   for (std::size_t i = 0; i < c.outputs.size(); ++i) {
     const OutputSpec& spec = frame->outputs[i];
     const CaseTensor& t = c.outputs[i];
-    if (spec.present != t.present) return wrong(fmt::format("output '{}' is {} there", t.name, spec.present ? "returned" : "absent"));
+    if (spec.present != t.present)
+      return wrong(
+          fmt::format("output '{}' is {} there", t.name, spec.present ? "returned" : "absent"));
     if (t.list) {
       bool equal = spec.list_count == t.elements.size();
-      for (std::size_t k = 0; equal && k < t.elements.size(); ++k) equal = frame->list_outputs[list_base + k].shape == Dims(t.elements[k]);
-      if (t.present && !equal) return wrong(fmt::format("the tensors of output '{}' have other shapes there", t.name));
+      for (std::size_t k = 0; equal && k < t.elements.size(); ++k)
+        equal = frame->list_outputs[list_base + k].shape == Dims(t.elements[k]);
+      if (t.present && !equal)
+        return wrong(fmt::format("the tensors of output '{}' have other shapes there", t.name));
       list_base += spec.list_count;
       continue;
     }
     if (t.present && (spec.dtype != t.dtype || !(spec.shape == Dims(t.shape)))) {
-      return wrong(fmt::format("output '{}' is {}{} there and {}{} here", t.name, name_of(spec.dtype), spec.shape.to_string(), name_of(t.dtype), sizes_text(t.shape)));
+      return wrong(fmt::format("output '{}' is {}{} there and {}{} here",
+                               t.name,
+                               name_of(spec.dtype),
+                               spec.shape.to_string(),
+                               name_of(t.dtype),
+                               sizes_text(t.shape)));
     }
   }
   if (Result<Cost> cost = plan_.cost(**construction, call, *frame)) {
     c.cost = *cost;
   } else if (data_.flops.given()) {
-    report(row_.where, "", "row.roofline", fmt::format("the roofline has no value for the row: {}", cost.error().message()));
+    report(row_.where,
+           "",
+           "row.roofline",
+           fmt::format("the roofline has no value for the row: {}", cost.error().message()));
     return false;
   }
   return true;
@@ -467,12 +580,14 @@ std::string RowInstantiator::case_id(const DTypeCase* one) const {
 std::optional<WorkloadCase> RowInstantiator::instantiate(const DTypeCase* one) {
   arena_.reset();
   cells_.assign(data_.symbols.size(), Cell());
-  for (std::uint32_t i = 0; i < params_.size(); ++i) cells_[data_.first_param + i] = signature::cell_of(params_[i], arena_);
+  for (std::uint32_t i = 0; i < params_.size(); ++i)
+    cells_[data_.first_param + i] = signature::cell_of(params_[i], arena_);
   for (const auto& [symbol, value] : values_) cells_[symbol] = signature::cell_of(value, arena_);
   for (std::uint32_t s = 0; one != nullptr && s < cells_.size(); ++s) {
     if (data_.symbols[s].kind != SymbolKind::kDType) continue;
     for (const auto& [key, text] : one->assignment) {
-      if (const auto dtype = dtype_from_name(text.text); dtype && key == name(s)) cells_[s] = Cell::dtype_of(*dtype);
+      if (const auto dtype = dtype_from_name(text.text); dtype && key == name(s))
+        cells_[s] = Cell::dtype_of(*dtype);
     }
   }
   std::vector<GeneratedTerm> terms = metadata_;
@@ -483,24 +598,33 @@ std::optional<WorkloadCase> RowInstantiator::instantiate(const DTypeCase* one) {
   c.id = case_id(one);
   c.row = index_;
   c.where = row_.where;
-  for (std::size_t i = 0; i < params_.size(); ++i) c.params.emplace_back(data_.decl.params[i].name, params_[i]);
-  const auto take = [&](const std::vector<TensorTerm>& list, TensorRole role, std::vector<CaseTensor>& out) {
-    for (const TensorTerm& term : list) {
-      CaseTensor t;
-      if (!tensor_of(term, role, t)) return false;
-      for (GeneratedTerm& g : terms) {
-        if (g.symbol != term.symbol) continue;
-        if (g.result->shape != t.shape) {
-          report(row_.where, t.name, "row.shape", fmt::format("'{}' makes {}, the declared shape is {}", g.call->text, sizes_text(g.result->shape), sizes_text(t.shape)));
-          return false;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    c.params.emplace_back(data_.decl.params[i].name, params_[i]);
+  const auto take =
+      [&](const std::vector<TensorTerm>& list, TensorRole role, std::vector<CaseTensor>& out) {
+        for (const TensorTerm& term : list) {
+          CaseTensor t;
+          if (!tensor_of(term, role, t)) return false;
+          for (GeneratedTerm& g : terms) {
+            if (g.symbol != term.symbol) continue;
+            if (g.result->shape != t.shape) {
+              report(row_.where,
+                     t.name,
+                     "row.shape",
+                     fmt::format("'{}' makes {}, the declared shape is {}",
+                                 g.call->text,
+                                 sizes_text(g.result->shape),
+                                 sizes_text(t.shape)));
+              return false;
+            }
+            t.values = g.result;
+          }
+          out.push_back(std::move(t));
         }
-        t.values = g.result;
-      }
-      out.push_back(std::move(t));
-    }
-    return true;
-  };
-  if (!take(branch_.construction_tensors, TensorRole::kConstruction, c.tensors) || !take(branch_.inputs, TensorRole::kInput, c.tensors) ||
+        return true;
+      };
+  if (!take(branch_.construction_tensors, TensorRole::kConstruction, c.tensors) ||
+      !take(branch_.inputs, TensorRole::kInput, c.tensors) ||
       !take(branch_.outputs, TensorRole::kOutput, c.outputs)) {
     return std::nullopt;
   }

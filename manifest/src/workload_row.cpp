@@ -61,7 +61,9 @@ std::optional<Value> value_call(const std::string& text, std::string& why) {
     args.push_back(signature::copy(parsed, kid, pool));
   }
   if (args.size() != signature::primitives()[*primitive].formals.size()) {
-    why = fmt::format("'{}' takes {} arguments", parsed.text(root), signature::primitives()[*primitive].formals.size());
+    why = fmt::format("'{}' takes {} arguments",
+                      parsed.text(root),
+                      signature::primitives()[*primitive].formals.size());
     return std::nullopt;
   }
   const Expr call = pool.add(Op::kPrimitive, 0, args, *primitive);
@@ -77,34 +79,58 @@ std::optional<Value> value_call(const std::string& text, std::string& why) {
 
 std::string_view kind_text(SymbolKind kind) {
   switch (kind) {
-    case SymbolKind::kDim: return "an integer of at least 0";
-    case SymbolKind::kShape: return "a list of integers of at least 0";
-    case SymbolKind::kSeqInt: return "a list of integers, or a call such as \"repeat(512, 4)\"";
-    case SymbolKind::kSeqShape: return "a list of shapes";
-    default: return "a list of integers of at least 0";
+    case SymbolKind::kDim:
+      return "an integer of at least 0";
+    case SymbolKind::kShape:
+      return "a list of integers of at least 0";
+    case SymbolKind::kSeqInt:
+      return "a list of integers, or a call such as \"repeat(512, 4)\"";
+    case SymbolKind::kSeqShape:
+      return "a list of shapes";
+    default:
+      return "a list of integers of at least 0";
   }
 }
 
 bool accepts(SymbolKind kind, const Value& value) {
   switch (kind) {
-    case SymbolKind::kDim: return is_size(value);
+    case SymbolKind::kDim:
+      return is_size(value);
     case SymbolKind::kShape:
-    case SymbolKind::kSeqDim: return all_items(value, is_size);
-    case SymbolKind::kSeqInt: return all_items(value, is_int);
-    case SymbolKind::kSeqShape: return all_items(value, [](const Value& v) { return all_items(v, is_size); });
-    default: return false;
+    case SymbolKind::kSeqDim:
+      return all_items(value, is_size);
+    case SymbolKind::kSeqInt:
+      return all_items(value, is_int);
+    case SymbolKind::kSeqShape:
+      return all_items(value, [](const Value& v) { return all_items(v, is_size); });
+    default:
+      return false;
   }
 }
 
 }  // namespace
 
-RowInstantiator::RowInstantiator(const Entry& entry, const signature::PlanData& data, const SignaturePlan& plan, std::uint32_t row, DiagnosticList& diagnostics)
-    : entry_(entry), data_(data), plan_(plan), index_(row), row_(entry.workloads[row]), diagnostics_(diagnostics), given_(data.symbols.size(), false) {}
+RowInstantiator::RowInstantiator(const Entry& entry,
+                                 const signature::PlanData& data,
+                                 const SignaturePlan& plan,
+                                 std::uint32_t row,
+                                 DiagnosticList& diagnostics)
+    : entry_(entry),
+      data_(data),
+      plan_(plan),
+      index_(row),
+      row_(entry.workloads[row]),
+      diagnostics_(diagnostics),
+      given_(data.symbols.size(), false) {}
 
-Diagnostic& RowInstantiator::report(const SourceLocation& where, std::string_view key, std::string rule, std::string text) {
+Diagnostic& RowInstantiator::report(const SourceLocation& where,
+                                    std::string_view key,
+                                    std::string rule,
+                                    std::string text) {
   std::string field = fmt::format("workloads[{}]", index_);
   if (!key.empty()) field += fmt::format(".{}", key);
-  return diagnostics_.error(where, data_.decl.name, std::move(field), std::move(rule), std::move(text));
+  return diagnostics_.error(
+      where, data_.decl.name, std::move(field), std::move(rule), std::move(text));
 }
 
 std::vector<WorkloadCase> RowInstantiator::run() {
@@ -125,18 +151,25 @@ std::vector<WorkloadCase> RowInstantiator::run() {
   return cases;
 }
 
-bool RowInstantiator::take_value(const std::string& key, const RawValue& value, const SourceLocation&) {
+bool RowInstantiator::take_value(const std::string& key,
+                                 const RawValue& value,
+                                 const SourceLocation&) {
   for (std::uint32_t s = 0; s < data_.symbols.size(); ++s) {
     const signature::Symbol& symbol = data_.symbols[s];
     if (symbol.name != key || symbol.kind == SymbolKind::kParam) continue;
     Value taken = value.value;
     std::string why;
-    if (const auto* text = taken.get_if<std::string>(); text != nullptr && symbol.kind == SymbolKind::kSeqInt) {
+    if (const auto* text = taken.get_if<std::string>();
+        text != nullptr && symbol.kind == SymbolKind::kSeqInt) {
       if (auto called = value_call(*text, why)) taken = *std::move(called);
     }
     if (!accepts(symbol.kind, taken)) {
-      Diagnostic& d = report(value.where, key, "row.value", why.empty() ? fmt::format("{} is no value of {}", value.value.to_string(), key)
-                                                                       : fmt::format("{} cannot be evaluated: {}", value.value.to_string(), why));
+      Diagnostic& d = report(
+          value.where,
+          key,
+          "row.value",
+          why.empty() ? fmt::format("{} is no value of {}", value.value.to_string(), key)
+                      : fmt::format("{} cannot be evaluated: {}", value.value.to_string(), why));
       d.found = value.value.to_string();
       d.expected = std::string(kind_text(symbol.kind));
       return false;
@@ -157,13 +190,21 @@ bool RowInstantiator::settle_params() {
       if (key == decl.name) written = &value;
     }
     if (written == nullptr && !decl.default_value) {
-      Diagnostic& d = report(row_.where, "", "row.missing", fmt::format("the row does not give the parameter '{}', which has no default", decl.name));
+      Diagnostic& d = report(
+          row_.where,
+          "",
+          "row.missing",
+          fmt::format("the row does not give the parameter '{}', which has no default", decl.name));
       d.expected = fmt::format("{}: {}", decl.name, decl.type_text);
       good = false;
       params_.emplace_back();
       continue;
     }
-    Result<Value> value = signature::convert(data_.param_types[i], decl.type_text, data_, written != nullptr ? written->value : *decl.default_value);
+    Result<Value> value =
+        signature::convert(data_.param_types[i],
+                           decl.type_text,
+                           data_,
+                           written != nullptr ? written->value : *decl.default_value);
     if (!value) {
       if (written != nullptr) {
         Diagnostic& d = report(written->where, decl.name, "row.value", value.error().message());
@@ -187,14 +228,22 @@ Choices RowInstantiator::choices() const {
     const Discriminant& d = data_.discriminants[i];
     const signature::Symbol& symbol = data_.symbols[d.symbol];
     if (d.kind == Discriminant::Kind::kTensorPresence) {
-      out[i] = std::any_of(row_.some.begin(), row_.some.end(), [&](const Text& t) { return t.text == symbol.name; }) ? 1 : 0;
+      out[i] = std::any_of(row_.some.begin(),
+                           row_.some.end(),
+                           [&](const Text& t) { return t.text == symbol.name; })
+                   ? 1
+                   : 0;
       continue;
     }
     if (symbol.kind != SymbolKind::kParam) continue;  // `out` is absent
     const Value& value = params_[symbol.ordinal];
     switch (d.kind) {
-      case Discriminant::Kind::kBool: out[i] = value == Value(true) ? 1 : 0; break;
-      case Discriminant::Kind::kParamPresence: out[i] = value.is_none() ? 0 : 1; break;
+      case Discriminant::Kind::kBool:
+        out[i] = value == Value(true) ? 1 : 0;
+        break;
+      case Discriminant::Kind::kParamPresence:
+        out[i] = value.is_none() ? 0 : 1;
+        break;
       case Discriminant::Kind::kEnum:
         for (std::size_t k = 0; k < d.names.size(); ++k) {
           if (value == Value(d.names[k])) out[i] = static_cast<std::int32_t>(k);
@@ -204,14 +253,18 @@ Choices RowInstantiator::choices() const {
         const auto* adt = value.get_if<AdtValue>();
         const std::vector<signature::AdtFacts> all = signature::adt_choices(data_.adts[d.adt]);
         for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
-          const bool same = all[k].constructor == adt->constructor && std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
-            return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) != adt->fields.end();
-          });
+          const bool same =
+              all[k].constructor == adt->constructor &&
+              std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
+                return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
+                       adt->fields.end();
+              });
           if (same) out[i] = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
         }
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   return out;
@@ -228,7 +281,8 @@ bool RowInstantiator::take_branch() {
   branch_ = signature::make_branch(data_, prefix_, chosen);
   if (branch_.rejected_by) {
     const signature::TextExpr& rule = data_.refinements[*branch_.rejected_by];
-    Diagnostic& d = report(row_.where, "", "row.rejected", fmt::format("the rule '{}' rejects the row", rule.text));
+    Diagnostic& d = report(
+        row_.where, "", "row.rejected", fmt::format("the rule '{}' rejects the row", rule.text));
     d.expected = fmt::format("a row for which it holds ({})", rule.where.to_string());
     return false;
   }
@@ -236,7 +290,8 @@ bool RowInstantiator::take_branch() {
     report(row_.where, "", "row.branch", branch_.error->text);
     return false;
   }
-  const auto note = [&](const std::vector<TensorDecl>& decls, const std::vector<signature::TensorTerm>& terms) {
+  const auto note = [&](const std::vector<TensorDecl>& decls,
+                        const std::vector<signature::TensorTerm>& terms) {
     for (std::size_t i = 0; i < decls.size(); ++i) {
       if (decls[i].optional != When::kNever) presence_[decls[i].name] = terms[i].passed;
     }
@@ -252,7 +307,8 @@ void RowInstantiator::fold_metadata() {
     std::vector<Expr> args;
     for (const Expr arg : call.args) args.push_back(arg == kNoExpr ? kNoExpr : folder.fold(arg));
     folder.forget_error();
-    if (!call.known && skipped_.empty()) skipped_ = fmt::format("'{}' is not known here", call.name);
+    if (!call.known && skipped_.empty())
+      skipped_ = fmt::format("'{}' is not known here", call.name);
     return args;
   };
   const auto visit = [&](const std::vector<signature::TensorTerm>& terms) {
@@ -266,14 +322,16 @@ void RowInstantiator::fold_metadata() {
       generated.term = &term;
       generated.solved.assign(term.elements.size(), false);
       metadata_.push_back(std::move(generated));
-      for (const signature::MetadataCall& call : data.requirements) requirement_args_[term.symbol].push_back(fold(call));
+      for (const signature::MetadataCall& call : data.requirements)
+        requirement_args_[term.symbol].push_back(fold(call));
     }
   };
   visit(branch_.construction_tensors);
   visit(branch_.inputs);
 }
 
-/// Everything that the row's branch reads: terms, refinements, generator arguments, the roofline, and through lets.
+/// Everything that the row's branch reads: terms, refinements, generator arguments, the roofline,
+/// and through lets.
 void RowInstantiator::read_names() {
   signature::Folder folder(data_, branch_.facts, branch_.pool);
   const auto read = [&](Expr e) {
@@ -316,19 +374,26 @@ void RowInstantiator::read_names() {
 bool RowInstantiator::check_given() {
   const auto is_index = [&](std::uint32_t s) {
     const SymbolKind kind = data_.symbols[s].kind;
-    return kind == SymbolKind::kDim || kind == SymbolKind::kShape || kind == SymbolKind::kSeqInt || kind == SymbolKind::kSeqShape || kind == SymbolKind::kSeqDim;
+    return kind == SymbolKind::kDim || kind == SymbolKind::kShape || kind == SymbolKind::kSeqInt ||
+           kind == SymbolKind::kSeqShape || kind == SymbolKind::kSeqDim;
   };
-  // What generators solve: they start from the parameters and the indices that no generated tensor's shape reads.
+  // What generators solve: they start from the parameters and the indices that no generated
+  // tensor's shape reads.
   std::vector<std::uint32_t> in_generated;
   for (const GeneratedTerm& term : metadata_) {
-    for (const signature::Element& e : term.term->elements) signature::collect_symbols(branch_.pool, e.expr, in_generated, false);
+    for (const signature::Element& e : term.term->elements)
+      signature::collect_symbols(branch_.pool, e.expr, in_generated, false);
   }
   std::vector<bool> known(data_.symbols.size(), false);
   std::vector<bool> needed(data_.symbols.size(), false);
-  for (std::uint32_t s = 0; s < known.size(); ++s) known[s] = data_.symbols[s].kind == SymbolKind::kParam;
+  for (std::uint32_t s = 0; s < known.size(); ++s)
+    known[s] = data_.symbols[s].kind == SymbolKind::kParam;
   for (const std::uint32_t s : names_) {
     needed[s] = is_index(s);
-    if ((needed[s] && std::find(in_generated.begin(), in_generated.end(), s) == in_generated.end()) || data_.symbols[s].kind == SymbolKind::kDType) known[s] = true;
+    if ((needed[s] &&
+         std::find(in_generated.begin(), in_generated.end(), s) == in_generated.end()) ||
+        data_.symbols[s].kind == SymbolKind::kDType)
+      known[s] = true;
   }
   std::vector<bool> before = known;
   std::vector<GeneratedTerm> terms = metadata_;
@@ -340,7 +405,8 @@ bool RowInstantiator::check_given() {
     if (must == given_[s]) continue;
     good = false;
     if (must) {
-      Diagnostic& d = report(row_.where, "", "row.missing", fmt::format("the row does not give '{}'", name(s)));
+      Diagnostic& d =
+          report(row_.where, "", "row.missing", fmt::format("the row does not give '{}'", name(s)));
       d.expected = fmt::format("{}: {}", name(s), kind_text(data_.symbols[s].kind));
       continue;
     }
@@ -348,8 +414,12 @@ bool RowInstantiator::check_given() {
     for (std::size_t i = 0; i < row_.values.size(); ++i) {
       if (row_.values[i].first == name(s)) where = row_.key_places[i];
     }
-    Diagnostic& d = report(where, name(s), "row.extra", needed[s] ? fmt::format("the row gives '{}', which a generator solves", name(s))
-                                                                 : fmt::format("the row gives '{}', which nothing reads on its branch", name(s)));
+    Diagnostic& d = report(
+        where,
+        name(s),
+        "row.extra",
+        needed[s] ? fmt::format("the row gives '{}', which a generator solves", name(s))
+                  : fmt::format("the row gives '{}', which nothing reads on its branch", name(s)));
     d.expected = "exactly the indices that the branch reads and no generator solves";
     d.hint = "remove it";
   }
@@ -362,11 +432,19 @@ bool RowInstantiator::check_dtype_case(const DTypeCase* one) {
   for (std::uint32_t s = 0; s < data_.symbols.size(); ++s) {
     if (data_.symbols[s].kind != SymbolKind::kDType) continue;
     const bool relevant = std::find(names_.begin(), names_.end(), s) != names_.end();
-    const bool assigned = one != nullptr && std::any_of(one->assignment.begin(), one->assignment.end(), [&](const auto& pair) { return pair.first == name(s); });
+    const bool assigned =
+        one != nullptr && std::any_of(one->assignment.begin(),
+                                      one->assignment.end(),
+                                      [&](const auto& pair) { return pair.first == name(s); });
     if (relevant == assigned) continue;
     good = false;
-    Diagnostic& d = report(where, "dtype_cases", "row.dtype", relevant ? fmt::format("no dtype is given for '{}'", name(s))
-                                                                      : fmt::format("a dtype is given for '{}', which nothing reads on this branch", name(s)));
+    Diagnostic& d = report(
+        where,
+        "dtype_cases",
+        "row.dtype",
+        relevant ? fmt::format("no dtype is given for '{}'", name(s))
+                 : fmt::format("a dtype is given for '{}', which nothing reads on this branch",
+                               name(s)));
     d.expected = "exactly the DType indices that the branch reads";
   }
   return good;
@@ -378,7 +456,10 @@ bool RowInstantiator::all_known(Expr e, const std::vector<bool>& known) const {
   return std::all_of(names.begin(), names.end(), [&](std::uint32_t s) { return known[s]; });
 }
 
-Workloads instantiate(const Entry& entry, const signature::PlanData& data, const SignaturePlan& plan, DiagnosticList& diagnostics) {
+Workloads instantiate(const Entry& entry,
+                      const signature::PlanData& data,
+                      const SignaturePlan& plan,
+                      DiagnosticList& diagnostics) {
   Workloads workloads;
   std::map<std::string, std::uint32_t> ids;
   std::map<std::string, std::set<bool>> presence;
@@ -389,12 +470,17 @@ Workloads instantiate(const Entry& entry, const signature::PlanData& data, const
     std::vector<WorkloadCase> cases = row.run();
     complete = complete && diagnostics.error_count() == before && !entry.workloads[i].faulty;
     for (const auto& [tensor, passed] : row.presence()) presence[tensor].insert(passed);
-    if (!row.skipped().empty()) workloads.skipped.push_back({i, entry.workloads[i].label.text, row.skipped()});
+    if (!row.skipped().empty())
+      workloads.skipped.push_back({i, entry.workloads[i].label.text, row.skipped()});
     for (WorkloadCase& c : cases) {
       const auto [at, fresh] = ids.emplace(c.id, i);
       if (!fresh) {
-        Diagnostic& d = diagnostics.error(entry.workloads[i].label.where, data.decl.name, fmt::format("workloads[{}].label", i), "row.id",
-                                          fmt::format("the case id '{}' stands already for row {}", c.id, at->second));
+        Diagnostic& d = diagnostics.error(
+            entry.workloads[i].label.where,
+            data.decl.name,
+            fmt::format("workloads[{}].label", i),
+            "row.id",
+            fmt::format("the case id '{}' stands already for row {}", c.id, at->second));
         d.found = fmt::format("'{}' again", c.id);
         d.expected = "ids that are unique in the entry: label, dtypes, dtype parameters";
         d.hint = "give the row another label";
@@ -408,10 +494,18 @@ Workloads instantiate(const Entry& entry, const signature::PlanData& data, const
     for (const TensorDecl& t : *decls) {
       if (t.optional == When::kNever || presence[t.name].size() == 2) continue;
       const bool always = presence[t.name].count(true) != 0;
-      Diagnostic& d = diagnostics.error(t.where, data.decl.name, "workloads", "row.coverage",
-                                        fmt::format("no row {} the optional tensor '{}'", always ? "leaves out" : "passes", t.name));
+      Diagnostic& d = diagnostics.error(
+          t.where,
+          data.decl.name,
+          "workloads",
+          "row.coverage",
+          fmt::format(
+              "no row {} the optional tensor '{}'", always ? "leaves out" : "passes", t.name));
       d.expected = "of an implemented entry: one row with it and one without";
-      d.hint = always ? "add a row without it" : t.optional == When::kAlways ? fmt::format("add a row with 'some: [{}]'", t.name) : fmt::format("add a row where '{}' holds", t.optional_text);
+      d.hint = always ? "add a row without it"
+               : t.optional == When::kAlways
+                   ? fmt::format("add a row with 'some: [{}]'", t.name)
+                   : fmt::format("add a row where '{}' holds", t.optional_text);
     }
   }
   return workloads;

@@ -21,15 +21,19 @@ struct GeneratedTerm {
   const signature::MetadataCall* call = nullptr;
   std::vector<signature::Expr> args;  ///< folded
   const signature::TensorTerm* term = nullptr;
-  std::vector<bool> solved;           ///< elements of the shape that are done
+  std::vector<bool> solved;  ///< elements of the shape that are done
   std::optional<GeneratedTensor> result;
-  bool ran = false;                   ///< also where only the order is looked for
+  bool ran = false;  ///< also where only the order is looked for
 };
 
 /// What a row needs beside its values: the branch that it selects, and what is read there.
 class RowInstantiator {
  public:
-  RowInstantiator(const Entry& entry, const signature::PlanData& data, const SignaturePlan& plan, std::uint32_t row, DiagnosticList& diagnostics);
+  RowInstantiator(const Entry& entry,
+                  const signature::PlanData& data,
+                  const SignaturePlan& plan,
+                  std::uint32_t row,
+                  DiagnosticList& diagnostics);
 
   /// The row's calls; fewer, and diagnostics, where something is wrong.
   std::vector<WorkloadCase> run();
@@ -62,7 +66,9 @@ class RowInstantiator {
   bool check_combos();
   bool check_requirements(const std::vector<GeneratedTerm>& terms);
   bool tensor_of(const signature::TensorTerm& term, TensorRole role, CaseTensor& out);
-  bool shape_of(const signature::TensorTerm& term, std::span<const signature::Cell> formals, std::vector<std::int64_t>& shape);
+  bool shape_of(const signature::TensorTerm& term,
+                std::span<const signature::Cell> formals,
+                std::vector<std::int64_t>& shape);
   std::optional<std::int64_t> element_count_of(const signature::TensorTerm& term);
   bool round_trip(WorkloadCase& c);
   [[nodiscard]] std::string case_id(const DTypeCase* one) const;
@@ -71,8 +77,13 @@ class RowInstantiator {
   [[nodiscard]] bool all_known(Expr e, const std::vector<bool>& known) const;
   bool evaluate(Expr e, signature::Cell& out, std::span<const signature::Cell> formals = {});
   [[nodiscard]] bool given(std::uint32_t symbol) const { return given_[symbol]; }
-  Diagnostic& report(const SourceLocation& where, std::string_view key, std::string rule, std::string text);
-  [[nodiscard]] const std::string& name(std::uint32_t symbol) const { return data_.symbols[symbol].name; }
+  Diagnostic& report(const SourceLocation& where,
+                     std::string_view key,
+                     std::string rule,
+                     std::string text);
+  [[nodiscard]] const std::string& name(std::uint32_t symbol) const {
+    return data_.symbols[symbol].name;
+  }
 
   const Entry& entry_;
   const signature::PlanData& data_;
@@ -87,10 +98,11 @@ class RowInstantiator {
   signature::Prefix prefix_;
   signature::Branch branch_;
   std::vector<GeneratedTerm> metadata_;
-  std::map<std::uint32_t, std::vector<std::vector<Expr>>> requirement_args_;  ///< by tensor's symbol
-  std::vector<Expr> lets_;                 ///< folded, where something of the row reads them
-  std::vector<Expr> refinements_;          ///< folded; parallel to the data's
-  std::vector<std::uint32_t> names_;       ///< symbols that matter here
+  std::map<std::uint32_t, std::vector<std::vector<Expr>>>
+      requirement_args_;              ///< by tensor's symbol
+  std::vector<Expr> lets_;            ///< folded, where something of the row reads them
+  std::vector<Expr> refinements_;     ///< folded; parallel to the data's
+  std::vector<std::uint32_t> names_;  ///< symbols that matter here
   std::map<std::string, bool> presence_;
   std::string skipped_;
 

@@ -1,4 +1,5 @@
-// YAML text to nodes through the library's event interface; every exception of the library ends here.
+// YAML text to nodes through the library's event interface; every exception of the library ends
+// here.
 #include "tenon/manifest/yaml.hpp"
 
 #include <algorithm>
@@ -31,7 +32,9 @@ struct Document {
   DiagnosticList* diagnostics = nullptr;
   YamlLimits limits;
 
-  SourceLocation place(std::uint32_t line, std::uint32_t column) const { return {std::string(file), line, column}; }
+  SourceLocation place(std::uint32_t line, std::uint32_t column) const {
+    return {std::string(file), line, column};
+  }
 };
 
 /// Builds the tree from events with a stack of its own, so that depth costs heap and not stack.
@@ -60,14 +63,18 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      report(mark, "yaml.alias", "an alias stands inside the very value that it names").hint = "write the value out";
+      report(mark, "yaml.alias", "an alias stands inside the very value that it names").hint =
+          "write the value out";
       throw Stop{};
     }
     count(mark, found->second.second);
     attach(Node(found->second.first), found->second.second);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark,
+                const std::string& tag,
+                YAML::anchor_t anchor,
+                const std::string& text) override {
     Node node = make(mark, Node::Kind::kString);
     node.text = text;
     node.quoted = tag == "!";
@@ -82,12 +89,16 @@ class Builder final : public YAML::EventHandler {
     finish(std::move(node), anchor);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark,
+                       const std::string& tag,
+                       YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, Node::Kind::kList, "tag:yaml.org,2002:seq");
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark,
+                  const std::string& tag,
+                  YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     open(mark, tag, anchor, Node::Kind::kMap, "tag:yaml.org,2002:map");
   }
@@ -106,7 +117,9 @@ class Builder final : public YAML::EventHandler {
     std::vector<std::size_t> merges;  ///< indices of `<<` keys among the items
   };
 
-  static std::uint32_t one_based(int value) { return value < 0 ? 1u : static_cast<std::uint32_t>(value) + 1u; }
+  static std::uint32_t one_based(int value) {
+    return value < 0 ? 1u : static_cast<std::uint32_t>(value) + 1u;
+  }
 
   Node make(const YAML::Mark& mark, Node::Kind kind) const {
     Node node;
@@ -129,7 +142,8 @@ class Builder final : public YAML::EventHandler {
       node.lead = 1;
       rest.remove_prefix(1);
     }
-    node.verbatim = rest.substr(0, node.text.size()) == node.text && node.text.find('\n') == std::string::npos;
+    node.verbatim =
+        rest.substr(0, node.text.size()) == node.text && node.text.find('\n') == std::string::npos;
   }
 
   std::string null_text(const Node& node) const {
@@ -169,7 +183,10 @@ class Builder final : public YAML::EventHandler {
         }
       }
     }
-    return document_.diagnostics->error(document_.place(line, column), std::move(entry), std::move(path), std::move(rule),
+    return document_.diagnostics->error(document_.place(line, column),
+                                        std::move(entry),
+                                        std::move(path),
+                                        std::move(rule),
                                         std::move(text));
   }
 
@@ -177,17 +194,33 @@ class Builder final : public YAML::EventHandler {
     Scalar scalar = resolve_plain(node.text);
     node.value = std::move(scalar.value);
     switch (scalar.kind) {
-      case Scalar::Kind::kNull: node.kind = Node::Kind::kNull; return;
-      case Scalar::Kind::kBool: node.kind = Node::Kind::kBool; return;
-      case Scalar::Kind::kInt: node.kind = Node::Kind::kInt; return;
-      case Scalar::Kind::kFloat: node.kind = Node::Kind::kFloat; return;
+      case Scalar::Kind::kNull:
+        node.kind = Node::Kind::kNull;
+        return;
+      case Scalar::Kind::kBool:
+        node.kind = Node::Kind::kBool;
+        return;
+      case Scalar::Kind::kInt:
+        node.kind = Node::Kind::kInt;
+        return;
+      case Scalar::Kind::kFloat:
+        node.kind = Node::Kind::kFloat;
+        return;
       case Scalar::Kind::kString:
-      case Scalar::Kind::kMerge: return;
-      case Scalar::Kind::kTimestamp: refuse_scalar(node, mark, "a date"); return;
-      case Scalar::Kind::kSexagesimal: refuse_scalar(node, mark, "a number in base 60"); return;
-      case Scalar::Kind::kReserved: refuse_scalar(node, mark, "a reserved sign"); return;
+      case Scalar::Kind::kMerge:
+        return;
+      case Scalar::Kind::kTimestamp:
+        refuse_scalar(node, mark, "a date");
+        return;
+      case Scalar::Kind::kSexagesimal:
+        refuse_scalar(node, mark, "a number in base 60");
+        return;
+      case Scalar::Kind::kReserved:
+        refuse_scalar(node, mark, "a reserved sign");
+        return;
       case Scalar::Kind::kOutOfRange: {
-        Diagnostic& d = report(mark, "yaml.int-range", fmt::format("the integer {} does not fit 64 bits", node.text));
+        Diagnostic& d = report(
+            mark, "yaml.int-range", fmt::format("the integer {} does not fit 64 bits", node.text));
         d.found = node.text;
         d.expected = "an integer from -9223372036854775808 to 9223372036854775807";
         return;
@@ -196,24 +229,30 @@ class Builder final : public YAML::EventHandler {
   }
 
   void refuse_scalar(const Node& node, const YAML::Mark& mark, std::string_view what) {
-    Diagnostic& d = report(mark, "yaml.scalar", fmt::format("the plain scalar {} reads as {} in YAML 1.1", node.text, what));
+    Diagnostic& d =
+        report(mark,
+               "yaml.scalar",
+               fmt::format("the plain scalar {} reads as {} in YAML 1.1", node.text, what));
     d.found = node.text;
     d.expected = "a string in quotes";
     d.hint = fmt::format("write \"{}\"", node.text);
   }
 
   void tagged(Node& node, const YAML::Mark& mark, const std::string& tag) {
-    constexpr std::pair<std::string_view, Scalar::Kind> kKinds[] = {{"tag:yaml.org,2002:int", Scalar::Kind::kInt},
-                                                                    {"tag:yaml.org,2002:float", Scalar::Kind::kFloat},
-                                                                    {"tag:yaml.org,2002:bool", Scalar::Kind::kBool},
-                                                                    {"tag:yaml.org,2002:null", Scalar::Kind::kNull}};
+    constexpr std::pair<std::string_view, Scalar::Kind> kKinds[] = {
+        {"tag:yaml.org,2002:int", Scalar::Kind::kInt},
+        {"tag:yaml.org,2002:float", Scalar::Kind::kFloat},
+        {"tag:yaml.org,2002:bool", Scalar::Kind::kBool},
+        {"tag:yaml.org,2002:null", Scalar::Kind::kNull}};
     node.value = node.text;
     for (const auto& [name, kind] : kKinds) {
       if (tag != name) continue;
       if (resolve_plain(node.text).kind == kind) {
         resolve(node, mark);
       } else {
-        report(mark, "yaml.tag", fmt::format("'{}' is no value of its tag !!{}", node.text, name.substr(18)));
+        report(mark,
+               "yaml.tag",
+               fmt::format("'{}' is no value of its tag !!{}", node.text, name.substr(18)));
       }
       return;
     }
@@ -227,9 +266,16 @@ class Builder final : public YAML::EventHandler {
     d.hint = "remove the tag";
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind, std::string_view own_tag) {
+  void open(const YAML::Mark& mark,
+            const std::string& tag,
+            YAML::anchor_t anchor,
+            Node::Kind kind,
+            std::string_view own_tag) {
     if (stack_.size() >= document_.limits.depth) {
-      Diagnostic& d = report(mark, "yaml.depth", fmt::format("the text nests deeper than {} levels", document_.limits.depth));
+      Diagnostic& d =
+          report(mark,
+                 "yaml.depth",
+                 fmt::format("the text nests deeper than {} levels", document_.limits.depth));
       d.expected = fmt::format("at most {} levels", document_.limits.depth);
       d.hint = "no manifest needs that depth: look for brackets that were never closed";
       throw Stop{};
@@ -261,8 +307,11 @@ class Builder final : public YAML::EventHandler {
   void count(const YAML::Mark& mark, std::size_t nodes) {
     nodes_ += nodes;
     if (nodes_ <= document_.limits.nodes) return;
-    Diagnostic& d = report(mark, "yaml.size", fmt::format("the document has more than {} values once its aliases are written out",
-                                                          document_.limits.nodes));
+    Diagnostic& d =
+        report(mark,
+               "yaml.size",
+               fmt::format("the document has more than {} values once its aliases are written out",
+                           document_.limits.nodes));
     d.hint = "split the file, or use fewer aliases of aliases";
     throw Stop{};
   }
@@ -291,7 +340,12 @@ class Builder final : public YAML::EventHandler {
       Diagnostic& d = report(key.line, key.column, "yaml.key", "a key is a list or a map");
       d.found = key.describe();
       d.expected = "a name";
-      key = Node{.kind = Node::Kind::kString, .line = key.line, .column = key.column, .text = "?", .value = "?", .items = {}};
+      key = Node{.kind = Node::Kind::kString,
+                 .line = key.line,
+                 .column = key.column,
+                 .text = "?",
+                 .value = "?",
+                 .items = {}};
       parent.skip_value = true;
       parent.node.items.push_back(std::move(key));
       return;
@@ -307,15 +361,22 @@ class Builder final : public YAML::EventHandler {
     const auto [at, fresh] = parent.key_lines.emplace(text, line);
     parent.node.items.push_back(std::move(key));
     if (fresh) return;
-    Diagnostic& d = report(line, column, "yaml.duplicate-key",
-                           fmt::format("the key '{}' stands twice in one map: at line {} and at line {}", text, at->second, line));
+    Diagnostic& d =
+        report(line,
+               column,
+               "yaml.duplicate-key",
+               fmt::format("the key '{}' stands twice in one map: at line {} and at line {}",
+                           text,
+                           at->second,
+                           line));
     d.found = fmt::format("'{}' again, first at line {}", text, at->second);
     d.expected = "each key once";
     d.hint = "remove one of the two, or rename it";
     parent.skip_value = true;
   }
 
-  /// `<<: *base`: what the map itself says wins over what is merged, an earlier merge over a later one.
+  /// `<<: *base`: what the map itself says wins over what is merged, an earlier merge over a later
+  /// one.
   void merge(Frame& frame) {
     if (frame.merges.empty()) return;
     std::vector<Node> own;
@@ -336,7 +397,8 @@ class Builder final : public YAML::EventHandler {
       }
       for (Node& source : sources) {
         if (!source.is_map()) {
-          Diagnostic& d = report(source.line, source.column, "yaml.merge", "'<<' merges something that is no map");
+          Diagnostic& d = report(
+              source.line, source.column, "yaml.merge", "'<<' merges something that is no map");
           d.found = source.describe();
           d.expected = "a map, or a list of maps";
           continue;
@@ -368,46 +430,101 @@ struct Phrase {
   std::string_view hint;
 };
 constexpr Phrase kPhrases[] = {
-    {"end of sequence flow not found", "a list in brackets is not closed", "',' or ']'", "close the '[' or quote the text"},
-    {"end of map flow not found", "a map in braces is not closed", "',' or '}'", "close the '{' or quote the text"},
-    {"end of sequence not found", "this line does not continue the list", "'- ' at the list's indentation",
+    {"end of sequence flow not found",
+     "a list in brackets is not closed",
+     "',' or ']'",
+     "close the '[' or quote the text"},
+    {"end of map flow not found",
+     "a map in braces is not closed",
+     "',' or '}'",
+     "close the '{' or quote the text"},
+    {"end of sequence not found",
+     "this line does not continue the list",
+     "'- ' at the list's indentation",
      "check the indentation"},
-    {"end of map not found", "this text does not continue the map", "'key: value' at the map's indentation",
+    {"end of map not found",
+     "this text does not continue the map",
+     "'key: value' at the map's indentation",
      "check the indentation, and quote text that goes on after a closing quote"},
-    {"illegal tab", "a tab stands where indentation is expected", "spaces", "replace the tab by spaces"},
-    {"illegal map value", "a ':' stands where no value may follow", "one 'key: value' a line",
+    {"illegal tab",
+     "a tab stands where indentation is expected",
+     "spaces",
+     "replace the tab by spaces"},
+    {"illegal map value",
+     "a ':' stands where no value may follow",
+     "one 'key: value' a line",
      "check the indentation, and quote text that holds ': '"},
     {"illegal map key", "a key stands where none may", "a value", "check the indentation"},
-    {"illegal block entry", "a '- ' stands where no list item may", "a value", "check the indentation"},
-    {"illegal flow end", "a closing bracket has no opening one", "no bracket", "remove it, or quote the text"},
-    {"the referenced anchor", "an alias names an anchor that is not defined before it", "an anchor given earlier with '&'",
+    {"illegal block entry",
+     "a '- ' stands where no list item may",
+     "a value",
+     "check the indentation"},
+    {"illegal flow end",
+     "a closing bracket has no opening one",
+     "no bracket",
+     "remove it, or quote the text"},
+    {"the referenced anchor",
+     "an alias names an anchor that is not defined before it",
+     "an anchor given earlier with '&'",
      "quote text that begins with '*'"},
-    {"unknown escape character", "a backslash sequence in double quotes is not known", "one of \\n \\t \\\\ \\\" \\xNN \\uNNNN",
+    {"unknown escape character",
+     "a backslash sequence in double quotes is not known",
+     "one of \\n \\t \\\\ \\\" \\xNN \\uNNNN",
      "double the backslash, or use single quotes"},
-    {"unknown token", "a plain scalar cannot begin with this character", "a value", "quote the text"},
+    {"unknown token",
+     "a plain scalar cannot begin with this character",
+     "a value",
+     "quote the text"},
     {"illegal EOF in scalar", "the text ends inside quotes", "a closing quote", "close the quote"},
-    {"illegal document indicator", "a line of '---' or '...' stands inside a scalar", "a closing quote", "close the quote"},
+    {"illegal document indicator",
+     "a line of '---' or '...' stands inside a scalar",
+     "a closing quote",
+     "close the quote"},
     {"invalid unicode", "an escape names no character", "a Unicode scalar value", ""},
-    {"bad character found while scanning hex", "an escape has a character that is no hexadecimal digit",
-     "hexadecimal digits", ""},
-    {"cannot assign multiple", "a value has two anchors, tags or aliases", "one at most", "remove one"},
-    {"aliases can't have any content", "an alias is followed by a value", "nothing after it", "remove the alias or the value"},
+    {"bad character found while scanning hex",
+     "an escape has a character that is no hexadecimal digit",
+     "hexadecimal digits",
+     ""},
+    {"cannot assign multiple",
+     "a value has two anchors, tags or aliases",
+     "one at most",
+     "remove one"},
+    {"aliases can't have any content",
+     "an alias is followed by a value",
+     "nothing after it",
+     "remove the alias or the value"},
     {"cannot set zero indentation", "a block scalar is given an indentation of 0", "1 to 9", ""},
-    {"unexpected character in block scalar", "the header of a block scalar has a character that it cannot have",
-     "'|' or '>', then '-' or '+' and a digit", ""},
-    {"alias not found", "'*' is followed by no name", "an anchor's name", "quote text that begins with '*'"},
-    {"anchor not found", "'&' is followed by no name", "an anchor's name", "quote text that begins with '&'"},
-    {"illegal character found while scanning", "an anchor or alias has a character that it cannot have", "letters and digits",
+    {"unexpected character in block scalar",
+     "the header of a block scalar has a character that it cannot have",
+     "'|' or '>', then '-' or '+' and a digit",
+     ""},
+    {"alias not found",
+     "'*' is followed by no name",
+     "an anchor's name",
+     "quote text that begins with '*'"},
+    {"anchor not found",
+     "'&' is followed by no name",
+     "an anchor's name",
+     "quote text that begins with '&'"},
+    {"illegal character found while scanning",
+     "an anchor or alias has a character that it cannot have",
+     "letters and digits",
      "quote text that begins with '*' or '&'"},
 };
 
-void report_syntax(const Document& document, const YamlScan& scan, const YAML::Mark& mark, const std::string& message) {
+void report_syntax(const Document& document,
+                   const YamlScan& scan,
+                   const YAML::Mark& mark,
+                   const std::string& message) {
   std::uint32_t line = mark.line < 0 ? 1 : static_cast<std::uint32_t>(mark.line) + 1;
   std::uint32_t column = mark.column < 0 ? 1 : static_cast<std::uint32_t>(mark.column) + 1;
   for (const TextPlace& tab : scan.indent_tabs) {
     if (tab.line > line) break;
     if (tab.line != line) continue;
-    Diagnostic& d = document.diagnostics->error(document.place(tab.line, tab.column), "", "", "yaml.tab",
+    Diagnostic& d = document.diagnostics->error(document.place(tab.line, tab.column),
+                                                "",
+                                                "",
+                                                "yaml.tab",
                                                 "a tab stands where indentation is expected");
     d.found = "a tab";
     d.expected = "spaces";
@@ -422,14 +539,17 @@ void report_syntax(const Document& document, const YamlScan& scan, const YAML::M
     }
   }
   std::string text = phrase != nullptr ? std::string(phrase->text) : "the text is not YAML here";
-  // The library reports where it gave up; the bracket that was left open is what a reader looks for.
-  if (phrase != nullptr && phrase->starts.find("flow not found") != std::string_view::npos && !scan.open_brackets.empty()) {
+  // The library reports where it gave up; the bracket that was left open is what a reader looks
+  // for.
+  if (phrase != nullptr && phrase->starts.find("flow not found") != std::string_view::npos &&
+      !scan.open_brackets.empty()) {
     const OpenMark& open = scan.open_brackets.back();
     text = fmt::format("the '{}' that opens here is not closed", open.mark);
     line = open.place.line;
     column = open.place.column;
   }
-  Diagnostic& d = document.diagnostics->error(document.place(line, column), "", "", "yaml.syntax", std::move(text));
+  Diagnostic& d = document.diagnostics->error(
+      document.place(line, column), "", "", "yaml.syntax", std::move(text));
   if (phrase == nullptr) return;
   d.expected = std::string(phrase->expected);
   d.hint = std::string(phrase->hint);
@@ -461,10 +581,15 @@ std::string normalized(std::string_view text) {
   return plain;
 }
 
-bool refused_before_parsing(const Document& document, const std::string& text, const YamlScan& scan) {
+bool refused_before_parsing(const Document& document,
+                            const std::string& text,
+                            const YamlScan& scan) {
   if (const auto bad = find_bad_byte(text)) {
     Diagnostic& d = document.diagnostics->error(
-        document.place(bad->place.line, bad->place.column), "", "", "yaml.encoding",
+        document.place(bad->place.line, bad->place.column),
+        "",
+        "",
+        "yaml.encoding",
         bad->control ? fmt::format("the file holds the control character 0x{:02x}", bad->byte)
                      : fmt::format("the byte 0x{:02x} is not UTF-8", bad->byte));
     d.found = fmt::format("0x{:02x}", bad->byte);
@@ -473,8 +598,12 @@ bool refused_before_parsing(const Document& document, const std::string& text, c
     return true;
   }
   if (scan.too_deep) {
-    Diagnostic& d = document.diagnostics->error(document.place(scan.too_deep->line, scan.too_deep->column), "", "", "yaml.depth",
-                                                fmt::format("the text nests deeper than {} levels", document.limits.depth));
+    Diagnostic& d = document.diagnostics->error(
+        document.place(scan.too_deep->line, scan.too_deep->column),
+        "",
+        "",
+        "yaml.depth",
+        fmt::format("the text nests deeper than {} levels", document.limits.depth));
     d.expected = fmt::format("at most {} levels", document.limits.depth);
     d.hint = "no manifest needs that depth: look for brackets that were never closed";
     return true;
@@ -484,15 +613,23 @@ bool refused_before_parsing(const Document& document, const std::string& text, c
 
 }  // namespace
 
-std::optional<Node> parse_yaml(std::string_view file, std::string_view text, DiagnosticList& diagnostics,
+std::optional<Node> parse_yaml(std::string_view file,
+                               std::string_view text,
+                               DiagnosticList& diagnostics,
                                const YamlLimits& limits) {
   Document document;
   document.file = file;
   document.diagnostics = &diagnostics;
   document.limits = limits;
   if (text.size() > limits.size_bytes) {
-    Diagnostic& d = diagnostics.error(document.place(1, 1), "", "", "yaml.size",
-                                      fmt::format("the file has {} bytes, more than the {} that are read", text.size(), limits.size_bytes));
+    Diagnostic& d =
+        diagnostics.error(document.place(1, 1),
+                          "",
+                          "",
+                          "yaml.size",
+                          fmt::format("the file has {} bytes, more than the {} that are read",
+                                      text.size(),
+                                      limits.size_bytes));
     d.found = fmt::format("{} bytes", text.size());
     d.expected = fmt::format("at most {} bytes", limits.size_bytes);
     d.hint = "split the file";
@@ -515,13 +652,20 @@ std::optional<Node> parse_yaml(std::string_view file, std::string_view text, Dia
     report_syntax(document, scan, exception.mark, exception.msg);
     return std::nullopt;
   } catch (const std::exception& exception) {
-    diagnostics.error(document.place(1, 1), "", "", "yaml.syntax",
+    diagnostics.error(document.place(1, 1),
+                      "",
+                      "",
+                      "yaml.syntax",
                       fmt::format("the file cannot be read: {}", exception.what()));
     return std::nullopt;
   }
   if (scan.open_quote) {  // the library takes the end of the file for a closing quote
-    Diagnostic& d = diagnostics.error(document.place(scan.open_quote->place.line, scan.open_quote->place.column), "", "",
-                                      "yaml.syntax", "the quote that opens here is not closed");
+    Diagnostic& d = diagnostics.error(
+        document.place(scan.open_quote->place.line, scan.open_quote->place.column),
+        "",
+        "",
+        "yaml.syntax",
+        "the quote that opens here is not closed");
     d.expected = "a closing quote";
     d.hint = "close the quote";
     return std::nullopt;

@@ -1,4 +1,5 @@
-// The look before parsing: a lexer that knows quotes, comments, block scalars and brackets, and nothing else.
+// The look before parsing: a lexer that knows quotes, comments, block scalars and brackets, and
+// nothing else.
 #include "yaml_scan.hpp"
 
 namespace tenon::manifest {
@@ -6,7 +7,8 @@ namespace {
 
 class Scanner {
  public:
-  Scanner(std::string_view text, std::size_t depth_limit) : text_(text), depth_limit_(depth_limit) {}
+  Scanner(std::string_view text, std::size_t depth_limit)
+      : text_(text), depth_limit_(depth_limit) {}
 
   YamlScan run() {
     while (at_ < text_.size() && !scan_.too_deep) line();
@@ -15,9 +17,7 @@ class Scanner {
   }
 
  private:
-  TextPlace here() const {
-    return {line_, static_cast<std::uint32_t>(at_ - line_start_) + 1};
-  }
+  TextPlace here() const { return {line_, static_cast<std::uint32_t>(at_ - line_start_) + 1}; }
   bool end_of_line() const { return at_ >= text_.size() || text_[at_] == '\n'; }
 
   void next_line() {
@@ -37,7 +37,8 @@ class Scanner {
     if (at_ < text_.size() && text_[at_] == '\t') {
       const TextPlace tab = here();
       while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-      if (!end_of_line() && text_[at_] != '#' && scan_.open_brackets.empty() && quote_ == 0) scan_.indent_tabs.push_back(tab);
+      if (!end_of_line() && text_[at_] != '#' && scan_.open_brackets.empty() && quote_ == 0)
+        scan_.indent_tabs.push_back(tab);
     }
     return spaces;
   }
@@ -67,7 +68,8 @@ class Scanner {
       } else if (flow && (c == ']' || c == '}')) {
         scan_.open_brackets.pop_back();
         in_plain = false;
-      } else if ((flow && c == ',') || (c == ':' && separates(flow)) || (!in_plain && (c == '-' || c == '?') && separates(false))) {
+      } else if ((flow && c == ',') || (c == ':' && separates(flow)) ||
+                 (!in_plain && (c == '-' || c == '?') && separates(false))) {
         in_plain = false;
       } else if (!in_plain && !flow && (c == '|' || c == '>')) {
         block_scalar = true;
@@ -76,8 +78,8 @@ class Scanner {
           ++at_;
         }
       } else if (!in_plain && (c == '&' || c == '!' || c == '*')) {
-        while (at_ + 1 < text_.size() && text_[at_ + 1] != ' ' && text_[at_ + 1] != '\n' && text_[at_ + 1] != ',' &&
-               text_[at_ + 1] != ']' && text_[at_ + 1] != '}') {
+        while (at_ + 1 < text_.size() && text_[at_ + 1] != ' ' && text_[at_ + 1] != '\n' &&
+               text_[at_ + 1] != ',' && text_[at_ + 1] != ']' && text_[at_ + 1] != '}') {
           ++at_;
         }
       } else {
@@ -92,7 +94,8 @@ class Scanner {
   bool separates(bool flow) const {
     if (at_ + 1 >= text_.size()) return true;
     const char next = text_[at_ + 1];
-    return next == ' ' || next == '\n' || next == '\t' || (flow && (next == ',' || next == ']' || next == '}'));
+    return next == ' ' || next == '\n' || next == '\t' ||
+           (flow && (next == ',' || next == ']' || next == '}'));
   }
 
   void in_quote(char c) {
@@ -135,8 +138,8 @@ class Scanner {
   TextPlace quote_place_;
 };
 
-/// Length of the UTF-8 sequence at `at`, 0 if it is none (overlong forms, surrogates and numbers beyond
-/// U+10FFFF are none: Unicode 15, table 3-7).
+/// Length of the UTF-8 sequence at `at`, 0 if it is none (overlong forms, surrogates and numbers
+/// beyond U+10FFFF are none: Unicode 15, table 3-7).
 std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
@@ -162,7 +165,9 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-YamlScan scan_yaml(std::string_view text, std::size_t depth_limit) { return Scanner(text, depth_limit).run(); }
+YamlScan scan_yaml(std::string_view text, std::size_t depth_limit) {
+  return Scanner(text, depth_limit).run();
+}
 
 std::optional<BadByte> find_bad_byte(std::string_view text) {
   TextPlace place{1, 1};

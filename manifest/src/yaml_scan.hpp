@@ -22,8 +22,8 @@ struct OpenMark {
 };
 
 struct YamlScan {
-  /// Brackets still open at the end, outermost first. Text that is no YAML may confuse it, so it explains
-  /// faults that the parser found and is no judge by itself.
+  /// Brackets still open at the end, outermost first. Text that is no YAML may confuse it, so it
+  /// explains faults that the parser found and is no judge by itself.
   std::vector<OpenMark> open_brackets;
   std::optional<OpenMark> open_quote;  ///< a quote still open at the end
   std::vector<TextPlace> indent_tabs;  ///< tabs where a line's indentation should be

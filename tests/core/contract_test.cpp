@@ -14,7 +14,8 @@ namespace {
 
 tenon_str str(const char* s) { return {s, std::char_traits<char>::length(s)}; }
 
-/// The host's interface: m, mode (an enum), eps (optional), fused (with a default); x, weight (optional), y.
+/// The host's interface: m, mode (an enum), eps (optional), fused (with a default); x, weight
+/// (optional), y.
 InterfaceDecl host() {
   InterfaceDecl h;
   h.name = "norm_fwd";
@@ -50,9 +51,10 @@ struct Plugin {
                                   {str("mode"), TENON_FIELD_ENUM, 0, modes.data(), 2},
                                   {str("eps"), TENON_VALUE_FLOAT, TENON_FIELD_OPTIONAL, nullptr, 0},
                                   {str("fused"), TENON_VALUE_BOOL, 0, nullptr, 0}};
-  std::vector<tenon_arg> args{{str("x"), floats.data(), 2, TENON_ROLE_IN, 0},
-                              {str("weight"), floats.data() + 1, 1, TENON_ROLE_IN, TENON_ARG_OPTIONAL},
-                              {str("y"), floats.data(), 2, TENON_ROLE_OUT, 0}};
+  std::vector<tenon_arg> args{
+      {str("x"), floats.data(), 2, TENON_ROLE_IN, 0},
+      {str("weight"), floats.data() + 1, 1, TENON_ROLE_IN, TENON_ARG_OPTIONAL},
+      {str("y"), floats.data(), 2, TENON_ROLE_OUT, 0}};
   std::uint64_t hash = 1;
 
   [[nodiscard]] tenon_contract contract() const {
@@ -64,7 +66,8 @@ struct Plugin {
 struct Call {
   std::array<tenon_value, 4> fields{};
   std::array<tenon_arg_facts, 3> args{};
-  std::array<tenon_dtype, 3> dtypes{tenon_dtype{2, 32, 1}, tenon_dtype{2, 32, 1}, tenon_dtype{2, 32, 1}};
+  std::array<tenon_dtype, 3> dtypes{
+      tenon_dtype{2, 32, 1}, tenon_dtype{2, 32, 1}, tenon_dtype{2, 32, 1}};
   Call() {
     fields[0] = {TENON_VALUE_INT, 0, 0, 8, 0, nullptr};
     set_mode("none");
@@ -147,47 +150,66 @@ TEST_SUITE("core/contract") {
   TEST_CASE("a listed field that is gone or of another kind rejects the row by its name") {
     Plugin gone;
     gone.fields.push_back({str("lda"), TENON_VALUE_INT, 0, nullptr, 0});
-    CHECK(rejected(gone) == "interface 'norm_fwd' has no call field 'lda', which the plugin's contract lists");
+    CHECK(rejected(gone) ==
+          "interface 'norm_fwd' has no call field 'lda', which the plugin's contract lists");
 
     Plugin retyped;
     retyped.fields[0].kind = TENON_VALUE_FLOAT;
-    CHECK(rejected(retyped) == "call field 'm' of interface 'norm_fwd' is of kind int here and of kind float in the plugin's contract");
+    CHECK(rejected(retyped) ==
+          "call field 'm' of interface 'norm_fwd' is of kind int here and of kind float in the "
+          "plugin's contract");
 
     Plugin member;
     member.modes[0] = str("sigmoid");
-    CHECK(rejected(member) == "call field 'mode' of interface 'norm_fwd' has no member 'sigmoid', which the plugin's contract lists");
+    CHECK(rejected(member) ==
+          "call field 'mode' of interface 'norm_fwd' has no member 'sigmoid', which the plugin's "
+          "contract lists");
 
     Plugin twice;
     twice.fields[3] = twice.fields[0];
-    CHECK(rejected(twice) == "the plugin's contract for interface 'norm_fwd' lists call field 'm' twice");
+    CHECK(rejected(twice) ==
+          "the plugin's contract for interface 'norm_fwd' lists call field 'm' twice");
   }
 
-  TEST_CASE("a listed argument that is gone, of another role or form, or of a dtype never passed rejects the row") {
+  TEST_CASE(
+      "a listed argument that is gone, of another role or form, or of a dtype never passed rejects "
+      "the row") {
     Plugin gone;
     gone.args[1].name = str("bias");
-    CHECK(rejected(gone) == "interface 'norm_fwd' has no argument 'bias', which the plugin's contract lists");
+    CHECK(rejected(gone) ==
+          "interface 'norm_fwd' has no argument 'bias', which the plugin's contract lists");
 
     Plugin role;
     role.args[2].role = TENON_ROLE_INOUT;
-    CHECK(rejected(role) == "argument 'y' of interface 'norm_fwd' has the role 'out' here and 'inout' in the plugin's contract");
+    CHECK(rejected(role) ==
+          "argument 'y' of interface 'norm_fwd' has the role 'out' here and 'inout' in the "
+          "plugin's contract");
 
     Plugin list;
     list.args[0].flags = TENON_ARG_LIST;
-    CHECK(rejected(list) == "argument 'x' of interface 'norm_fwd' is one tensor here and a list of tensors in the plugin's contract");
+    CHECK(rejected(list) ==
+          "argument 'x' of interface 'norm_fwd' is one tensor here and a list of tensors in the "
+          "plugin's contract");
 
     Plugin dtype;
     dtype.floats[0] = {2, 64, 1};
-    CHECK(rejected(dtype) == "argument 'x' of interface 'norm_fwd' is never float64, which the plugin's contract lists");
+    CHECK(
+        rejected(dtype) ==
+        "argument 'x' of interface 'norm_fwd' is never float64, which the plugin's contract lists");
   }
 
   TEST_CASE("what only the host has must be optional or have a default") {
     Plugin field;
     field.fields.erase(field.fields.begin());
-    CHECK(rejected(field) == "call field 'm' of interface 'norm_fwd' is required, and the plugin's contract does not list it");
+    CHECK(rejected(field) ==
+          "call field 'm' of interface 'norm_fwd' is required, and the plugin's contract does not "
+          "list it");
 
     Plugin arg;
     arg.args.erase(arg.args.begin());
-    CHECK(rejected(arg) == "argument 'x' of interface 'norm_fwd' is required, and the plugin's contract does not list it");
+    CHECK(rejected(arg) ==
+          "argument 'x' of interface 'norm_fwd' is required, and the plugin's contract does not "
+          "list it");
   }
 
   TEST_CASE("a contract with null tables is refused, not read") {
@@ -197,7 +219,9 @@ TEST_SUITE("core/contract") {
     const auto match = tenon::match_contract(broken, host());
 
     REQUIRE_FALSE(match.has_value());
-    CHECK(match.error().message() == "the contract for interface 'norm_fwd' is malformed: its fields are null though it counts some");
+    CHECK(match.error().message() ==
+          "the contract for interface 'norm_fwd' is malformed: its fields are null though it "
+          "counts some");
   }
 
   TEST_CASE("a call is too new exactly where it uses what the plugin does not list") {
@@ -212,16 +236,20 @@ TEST_SUITE("core/contract") {
 
     Call eps;
     eps.fields[2] = {TENON_VALUE_FLOAT, 0, 0, 0, 1e-6, nullptr};
-    CHECK(newer(match, eps) == "eps: the plugin's contract has no field 'eps', and this call does not leave it at None");
+    CHECK(newer(match, eps) ==
+          "eps: the plugin's contract has no field 'eps', and this call does not leave it at None");
     Call fused;
     fused.fields[3].i = 1;
-    CHECK(newer(match, fused) == "fused: the plugin's contract has no field 'fused', and this call does not leave it at false");
+    CHECK(newer(match, fused) ==
+          "fused: the plugin's contract has no field 'fused', and this call does not leave it at "
+          "false");
     Call mode;
     mode.set_mode("tanh");
     CHECK(newer(match, mode) == "mode: the plugin's contract has no member 'tanh' in field 'mode'");
     Call weight;
     weight.args[1].present = 1;
-    CHECK(newer(match, weight) == "weight: the plugin's contract has no argument 'weight', which this call passes");
+    CHECK(newer(match, weight) ==
+          "weight: the plugin's contract has no argument 'weight', which this call passes");
     Call half;
     half.dtypes[0] = {2, 16, 1};
     CHECK(newer(match, half) == "x: the plugin's contract does not list float16 for argument 'x'");
@@ -237,10 +265,14 @@ TEST_SUITE("core/contract") {
     both.fields[2] = {TENON_VALUE_FLOAT, 0, 0, 0, 1e-6, nullptr};
     both.args[1].present = 1;
 
-    CHECK(newer(match, none) == "eps: the plugin's contract does not list field 'eps' as optional, and this call has none");
+    CHECK(
+        newer(match, none) ==
+        "eps: the plugin's contract does not list field 'eps' as optional, and this call has none");
     CHECK(newer(match, both).empty());
     both.args[1].present = 0;
-    CHECK(newer(match, both) == "weight: the plugin's contract does not list argument 'weight' as optional, and this call leaves it out");
+    CHECK(newer(match, both) ==
+          "weight: the plugin's contract does not list argument 'weight' as optional, and this "
+          "call leaves it out");
   }
 
   TEST_CASE("fields and arguments reach the plugin in its own order") {

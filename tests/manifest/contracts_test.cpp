@@ -1,4 +1,5 @@
-// Contract headers: they compile alone in every language version, and say what the declarations say.
+// Contract headers: they compile alone in every language version, and say what the declarations
+// say.
 #include "tenon/manifest/contracts.hpp"
 
 #include <cstdlib>
@@ -18,7 +19,10 @@ using tenon::InterfaceArgDecl;
 using tenon::OpDecl;
 using tenon::manifest::GeneratedFile;
 
-tenon::CallFieldDecl field(std::string name, std::uint32_t kind, bool optional = false, std::vector<std::string> members = {}) {
+tenon::CallFieldDecl field(std::string name,
+                           std::uint32_t kind,
+                           bool optional = false,
+                           std::vector<std::string> members = {}) {
   tenon::CallFieldDecl f;
   f.name = std::move(name);
   f.kind = kind;
@@ -27,7 +31,11 @@ tenon::CallFieldDecl field(std::string name, std::uint32_t kind, bool optional =
   return f;
 }
 
-InterfaceArgDecl arg(std::string name, std::uint32_t role, std::vector<DType> dtypes, bool optional = false, bool list = false) {
+InterfaceArgDecl arg(std::string name,
+                     std::uint32_t role,
+                     std::vector<DType> dtypes,
+                     bool optional = false,
+                     bool list = false) {
   InterfaceArgDecl a;
   a.name = std::move(name);
   a.role = role;
@@ -93,10 +101,16 @@ std::vector<GeneratedFile> generate(const OpDecl& op) {
   return *std::move(files);
 }
 
-bool compiles(const std::filesystem::path& folder, const std::string& compiler, const std::string& flags, const std::string& source, const std::string& text) {
+bool compiles(const std::filesystem::path& folder,
+              const std::string& compiler,
+              const std::string& flags,
+              const std::string& source,
+              const std::string& text) {
   std::ofstream(folder / source) << text;
-  const std::string command = compiler + " " + flags + " -Wall -Wextra -pedantic -Wshadow -Werror -fsyntax-only -I" + folder.string() + " -I" TENON_SOURCE_DIR "/plugin_api/include " +
-                              (folder / source).string() + " >" + (folder / "log").string() + " 2>&1";
+  const std::string command =
+      compiler + " " + flags + " -Wall -Wextra -pedantic -Wshadow -Werror -fsyntax-only -I" +
+      folder.string() + " -I" TENON_SOURCE_DIR "/plugin_api/include " + (folder / source).string() +
+      " >" + (folder / "log").string() + " 2>&1";
   const bool ok = std::system(command.c_str()) == 0;
   std::ifstream log(folder / "log");
   if (!ok) MESSAGE(std::string(std::istreambuf_iterator<char>(log), {}).substr(0, 2000));
@@ -121,7 +135,8 @@ TEST_SUITE("manifest/contracts") {
         "static_assert(tenon_contract_everything_fwd.n_args == 4, \"constant data\");\n"
         "std::int64_t use(const tenon_call& raw) {\n"
         "  const c::Call call = c::Call::from(raw);\n"
-        "  if (call.mode == c::Mode::k1d || (call.number && *call.number == c::Number_::kAB)) return call.do_.size() ? 1 : 0;\n"
+        "  if (call.mode == c::Mode::k1d || (call.number && *call.number == c::Number_::kAB)) "
+        "return call.do_.size() ? 1 : 0;\n"
         "  return call.M ? *call.M : call.from_ + c::Call::contract().n_args;\n"
         "}\n";
 
@@ -136,14 +151,23 @@ TEST_SUITE("manifest/contracts") {
     const std::string text = generate(op)[0].contents;
 
     CHECK(generate(op)[0].path == "tenon/contracts/demo.h");
-    CHECK(text.find("{{\"eps\", 3}, TENON_VALUE_FLOAT, TENON_FIELD_OPTIONAL, NULL, 0}") != std::string::npos);
-    CHECK(text.find("{{\"mode\", 4}, TENON_FIELD_ENUM, 0u, tenon_contract_everything_fwd_values_15, 5}") != std::string::npos);
-    CHECK(text.find("{{\"xs\", 2}, tenon_contract_everything_fwd_dtypes_0, 2, TENON_ROLE_IN, TENON_ARG_OPTIONAL | TENON_ARG_LIST}") != std::string::npos);
+    CHECK(text.find("{{\"eps\", 3}, TENON_VALUE_FLOAT, TENON_FIELD_OPTIONAL, NULL, 0}") !=
+          std::string::npos);
+    CHECK(
+        text.find(
+            "{{\"mode\", 4}, TENON_FIELD_ENUM, 0u, tenon_contract_everything_fwd_values_15, 5}") !=
+        std::string::npos);
+    CHECK(text.find("{{\"xs\", 2}, tenon_contract_everything_fwd_dtypes_0, 2, TENON_ROLE_IN, "
+                    "TENON_ARG_OPTIONAL | TENON_ARG_LIST}") != std::string::npos);
     CHECK(text.find("{{2, 16, 1}, {4, 16, 1}}") != std::string::npos);
     char hash[32];
-    std::snprintf(hash, sizeof hash, "0x%016llx", static_cast<unsigned long long>(tenon::contract_hash(op.interfaces[0])));
+    std::snprintf(hash,
+                  sizeof hash,
+                  "0x%016llx",
+                  static_cast<unsigned long long>(tenon::contract_hash(op.interfaces[0])));
     CHECK(text.find(hash) != std::string::npos);
-    CHECK(text.find("enum class Mode { kNone, k1d, kFullX, kFullX_, kEmpty };") != std::string::npos);
+    CHECK(text.find("enum class Mode { kNone, k1d, kFullX, kFullX_, kEmpty };") !=
+          std::string::npos);
   }
 
   TEST_CASE("two fields that C++ would call the same are refused") {
@@ -154,7 +178,9 @@ TEST_SUITE("manifest/contracts") {
     const auto files = tenon::manifest::generate_contracts(ops);
 
     REQUIRE_FALSE(files.has_value());
-    CHECK(files.error().message() == "the call fields 'do' and 'do_' of interface 'everything_fwd' would both be 'do_' in C++");
+    CHECK(
+        files.error().message() ==
+        "the call fields 'do' and 'do_' of interface 'everything_fwd' would both be 'do_' in C++");
   }
 
   TEST_CASE("a file that would not change is left alone") {
@@ -164,6 +190,7 @@ TEST_SUITE("manifest/contracts") {
     CHECK(tenon::manifest::write_generated(folder.path, files).value().size() == 1);
     CHECK(tenon::manifest::write_generated(folder.path, files).value().empty());
     std::ofstream(folder.path / files[0].path) << "changed";
-    CHECK(tenon::manifest::write_generated(folder.path, files).value() == std::vector<std::string>{"tenon/contracts/demo.h"});
+    CHECK(tenon::manifest::write_generated(folder.path, files).value() ==
+          std::vector<std::string>{"tenon/contracts/demo.h"});
   }
 }

@@ -40,7 +40,8 @@ std::vector<Case> read_cases(const std::string& path) {
   };
   for (std::string line; std::getline(stream, line);) {
     if (line.rfind("base ", 0) == 0) base = line.substr(5);
-    if (line.rfind('[', 0) == 0) cases.push_back({base, line.substr(1, line.size() - 2), "", "", {}});
+    if (line.rfind('[', 0) == 0)
+      cases.push_back({base, line.substr(1, line.size() - 2), "", "", {}});
     if (cases.empty() || line.size() < 2) continue;
     if (line.rfind("- ", 0) == 0) append(cases.back().before, line.substr(2));
     if (line.rfind("+ ", 0) == 0) append(cases.back().after, line.substr(2));
@@ -50,7 +51,9 @@ std::vector<Case> read_cases(const std::string& path) {
 }
 
 /// The golden file with the diagnostics that were found, beside the build: to be read, then copied.
-void write_found(const std::string& golden, const std::string& path, const std::vector<std::vector<std::string>>& found) {
+void write_found(const std::string& golden,
+                 const std::string& path,
+                 const std::vector<std::vector<std::string>>& found) {
   std::ifstream in(golden);
   std::ofstream out(path);
   std::size_t next = 0;
@@ -86,7 +89,8 @@ std::vector<std::string> diagnose(const Case& c) {
 TEST_SUITE("manifest/golden") {
   TEST_CASE("the bases of the wrong entries are right") {
     for (const char* name : {"rich.yaml", "product.yaml", "layout.yaml"}) {
-      const std::vector<NamedText> files{{"types.yaml", read(kBases + "types.yaml")}, {name, read(kBases + name)}};
+      const std::vector<NamedText> files{{"types.yaml", read(kBases + "types.yaml")},
+                                         {name, read(kBases + name)}};
       const CheckedSet loaded = check(load_texts(files));
       CHECK_MESSAGE(loaded.diagnostics.error_count() == 0, loaded.diagnostics.to_text());
     }

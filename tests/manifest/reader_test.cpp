@@ -39,7 +39,9 @@ struct TempFolder {
   }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
-  void write(std::string_view name, std::string_view contents) const { std::ofstream(path / name) << contents; }
+  void write(std::string_view name, std::string_view contents) const {
+    std::ofstream(path / name) << contents;
+  }
 };
 
 }  // namespace
@@ -104,7 +106,8 @@ ScaleFwdOp:
     CHECK(d.params[0].default_value == Value(1.0e-6));
     CHECK(e.params[0].type.optional());
     CHECK(e.params[1].type.members[1].text == "b");
-    CHECK(d.constructor_order == std::vector<std::pair<bool, std::uint32_t>>{{false, 0}, {true, 0}, {false, 1}});
+    CHECK(d.constructor_order ==
+          std::vector<std::pair<bool, std::uint32_t>>{{false, 0}, {true, 0}, {false, 1}});
     CHECK(d.construction_tensors[0].optional == When::kAlways);
     REQUIRE(d.inputs.size() == 3);
     CHECK(d.inputs[0].mutated == When::kConditional);
@@ -143,9 +146,11 @@ ScaleFwdOp:
   TEST_CASE("types, families and patterns of every form are read") {
     const std::vector<NamedText> files{
         {"types.yaml",
-         "adts:\n  Layout:\n    sum:\n      dense: {python: a.b.Dense, fields: {align: Dim, pack: {type: \"'tight' | 'loose'\", python: a.b.P}}, "
+         "adts:\n  Layout:\n    sum:\n      dense: {python: a.b.Dense, fields: {align: Dim, pack: "
+         "{type: \"'tight' | 'loose'\", python: a.b.P}}, "
          "invariant: \"align > 0\"}\n      masked: {fields: {max_m: int}}\n      bare:\n"},
-        {"demo.yaml", entry(R"yaml(    forall: {R: Dim, C: Dim, T: "DType[float32]"}
+        {"demo.yaml",
+         entry(R"yaml(    forall: {R: Dim, C: Dim, T: "DType[float32]"}
     params: {layout: {type: "Layout | None", default: null}, t: {type: bool}}
     inputs: {x: {dtype: T, shape: "Mat[t, layout, R, C]"}}
     types:
@@ -157,7 +162,10 @@ ScaleFwdOp:
         - {when: [true, true, {dense: {pack: tight}}], is: "[C, R]"}
         - {when: [_, true, {masked: _}], is: "[R]"}
       One: {params: {m: "'1d' | '2d'"}, match: m, cases: [{when: 1d, is: "[1]"}]}
-)yaml", "", "DemoFwdOp", "[{R: 1, C: 1, t: true, dtype_cases: [{T: float32}], label: a}]")}};
+)yaml",
+               "",
+               "DemoFwdOp",
+               "[{R: 1, C: 1, t: true, dtype_cases: [{T: float32}], label: a}]")}};
 
     const auto loaded = load_texts(files);
 
@@ -187,7 +195,8 @@ ScaleFwdOp:
 
     CHECK(type("int | tuple[int, int] | 'valid' | 'same'").members.size() == 4);
     CHECK(type("tuple[int, ...]").members[0].variable);
-    CHECK(type("tuple[int | None, int]").members[0].optional_items == std::vector<bool>{true, false});
+    CHECK(type("tuple[int | None, int]").members[0].optional_items ==
+          std::vector<bool>{true, false});
     CHECK(type("tuple[int]").members[0].optional_items.size() == 1);
     CHECK(type("list[int | None] | None").optional());
     CHECK(type("torch.dtype").members[0].atom == Atom::kAnyDType);
@@ -200,7 +209,16 @@ ScaleFwdOp:
     CHECK(type("Maybe['a' | 'b']", true).optional());
     CHECK(type("Seq[Int]", true).members[0].atom == Atom::kSeqInt);
     CHECK(diagnostics.empty());
-    for (const char* wrong : {"list[float]", "list[int, int]", "tuple[]", "int |", "'a' | 'a'", "list[int", "a-b", "dict[str]", "'open", "int]"}) {
+    for (const char* wrong : {"list[float]",
+                              "list[int, int]",
+                              "tuple[]",
+                              "int |",
+                              "'a' | 'a'",
+                              "list[int",
+                              "a-b",
+                              "dict[str]",
+                              "'open",
+                              "int]"}) {
       INFO("type: ", wrong);
       const std::size_t before = diagnostics.size();
       CHECK(type(wrong).members.empty());
@@ -224,16 +242,21 @@ DemoFwdOp:
 )yaml");
 
     CHECK(rules(loaded.diagnostics) ==
-          "key.missing@3:3 value.choice@4:11 key.unknown@5:3 index.kind@7:17 type@7:43 key.missing@8:17 key.unknown@8:18 "
-          "type.unknown@8:40 value.kind@10:28 value.kind@10:43 key.missing@11:10 key.unknown@11:11 value.kind@12:14");
+          "key.missing@3:3 value.choice@4:11 key.unknown@5:3 index.kind@7:17 type@7:43 "
+          "key.missing@8:17 key.unknown@8:18 "
+          "type.unknown@8:40 value.kind@10:28 value.kind@10:43 key.missing@11:10 key.unknown@11:11 "
+          "value.kind@12:14");
     CHECK(loaded.set.entries[0].faulty);
     const auto text = lines(loaded.diagnostics);
     CHECK(text[2] ==
-          "demo.yaml:5:3: error: DemoFwdOp: an entry has no key 'signatur' [key.unknown]; found 'signatur'; expected one of family, "
-          "status, ref_api, signature, workloads, roofline, composition, interfaces, steps, tolerance, flow, schema, error_model, "
+          "demo.yaml:5:3: error: DemoFwdOp: an entry has no key 'signatur' [key.unknown]; found "
+          "'signatur'; expected one of family, "
+          "status, ref_api, signature, workloads, roofline, composition, interfaces, steps, "
+          "tolerance, flow, schema, error_model, "
           "backward; did you mean 'signature'?");
     CHECK(text[4] ==
-          "demo.yaml:7:43: error: DemoFwdOp: signature.forall.T: 'flaot32' is no dtype [type]; found 'DType[float16 | flaot32]'; "
+          "demo.yaml:7:43: error: DemoFwdOp: signature.forall.T: 'flaot32' is no dtype [type]; "
+          "found 'DType[float16 | flaot32]'; "
           "expected registered dtype names; did you mean 'float32'?");
   }
 
@@ -241,7 +264,8 @@ DemoFwdOp:
     const auto loaded = load(entry(kUnary, "  flow: Row\n"));
 
     CHECK(loaded.diagnostics.to_text() ==
-          "demo.yaml:10:9: error: DemoFwdOp: flow: 'Row' is no name of a flow [flow.form]; found 'Row'; expected lower-case letters, "
+          "demo.yaml:10:9: error: DemoFwdOp: flow: 'Row' is no name of a flow [flow.form]; found "
+          "'Row'; expected lower-case letters, "
           "digits and '_'\n    flow: Row\n          ^\n");
     CHECK(loaded.diagnostics.to_json().find("\"rule\": \"flow.form\"") != std::string::npos);
     CHECK(loaded.diagnostics.to_json().find("\"line\": 10") != std::string::npos);
@@ -249,7 +273,8 @@ DemoFwdOp:
 
   TEST_CASE("D27: a key twice costs its entry, an op twice costs that op, and others stay") {
     const std::vector<NamedText> files{
-        {"demo.yaml", entry(kUnary, "  roofline: {flops: \"1\"}\n") + entry(kUnary, "", "GoodFwdOp")},
+        {"demo.yaml",
+         entry(kUnary, "  roofline: {flops: \"1\"}\n") + entry(kUnary, "", "GoodFwdOp")},
         {"demo_two.yaml", entry(kUnary, "", "TwiceFwdOp") + entry(kUnary, "", "TwiceFwdOp")},
         {"demo_three.yaml", entry(kUnary, "", "OtherFwdOp")}};
 
@@ -262,8 +287,10 @@ DemoFwdOp:
     CHECK_FALSE(loaded.set.find("OtherFwdOp")->faulty);
   }
 
-  TEST_CASE("D28: an op in two files is refused with both places, equal or not, and the first stays") {
-    const std::vector<NamedText> files{{"demo.yaml", entry(kUnary)}, {"demo_more.yaml", "\n" + entry(kUnary)}};
+  TEST_CASE(
+      "D28: an op in two files is refused with both places, equal or not, and the first stays") {
+    const std::vector<NamedText> files{{"demo.yaml", entry(kUnary)},
+                                       {"demo_more.yaml", "\n" + entry(kUnary)}};
 
     const auto loaded = load_texts(files);
 
@@ -276,10 +303,12 @@ DemoFwdOp:
 
   TEST_CASE("interfaces and schema names are given once in a set") {
     const std::string interfaces = "  interfaces: {go: {call: {s: S}, args: {x: \"[*s]\"}}}\n";
-    const auto loaded = load(entry(kUnary, "  schema: same.A\n" + interfaces) + entry(kUnary, "  schema: same.A\n" + interfaces, "TwoFwdOp"));
+    const auto loaded = load(entry(kUnary, "  schema: same.A\n" + interfaces) +
+                             entry(kUnary, "  schema: same.A\n" + interfaces, "TwoFwdOp"));
 
     CHECK(rules(loaded.diagnostics) == "schema.duplicate@21:11 interface.duplicate@22:16");
-    CHECK(rules(load(entry(kUnary) + entry(kUnary, "  schema: demo_fwd\n", "TwoFwdOp")).diagnostics) == "schema.duplicate@19:11");
+    CHECK(rules(load(entry(kUnary) + entry(kUnary, "  schema: demo_fwd\n", "TwoFwdOp"))
+                    .diagnostics) == "schema.duplicate@19:11");
   }
 
   TEST_CASE("a file's entries are of one family, which the file's name begins with") {
@@ -295,8 +324,8 @@ DemoFwdOp:
 
   TEST_CASE("names are distinct, usable and not reserved") {
     const auto with = [](std::string_view forall, std::string_view inputs) {
-      return rules(load(entry("    forall: {S: Shape, T: \"DType[float32]\"" + std::string(forall) + "}\n    inputs: {" + std::string(inputs) +
-                              "}\n"))
+      return rules(load(entry("    forall: {S: Shape, T: \"DType[float32]\"" + std::string(forall) +
+                              "}\n    inputs: {" + std::string(inputs) + "}\n"))
                        .diagnostics);
     };
     CHECK(with("", "do: {dtype: T, shape: \"[*S]\"}, min: {dtype: T, shape: \"[*S]\"}").empty());
@@ -312,17 +341,20 @@ DemoFwdOp:
     const auto composed = [](std::string_view op) {
       return "  composition: {kind: composite, stages: [{name: s, op: " + std::string(op) + "}]}\n";
     };
-    const auto loaded = load(entry(kUnary, composed("TwoFwdOp")) + entry(kUnary, composed("DemoFwdOp"), "TwoFwdOp") +
+    const auto loaded = load(entry(kUnary, composed("TwoFwdOp")) +
+                             entry(kUnary, composed("DemoFwdOp"), "TwoFwdOp") +
                              entry(kUnary, composed("DemoFwOp"), "ThreeFwdOp"));
 
     REQUIRE(loaded.diagnostics.size() == 2);
-    CHECK(loaded.diagnostics.items()[0].text == "the composition leads back to itself: DemoFwdOp -> TwoFwdOp -> DemoFwdOp");
+    CHECK(loaded.diagnostics.items()[0].text ==
+          "the composition leads back to itself: DemoFwdOp -> TwoFwdOp -> DemoFwdOp");
     CHECK(loaded.diagnostics.items()[1].hint == "did you mean 'DemoFwdOp'?");
   }
 
   TEST_CASE("D31: files that are no manifest get file, place and the expected form") {
     CHECK(lines(load("").diagnostics)[0] ==
-          "demo.yaml:1:1: error: the file holds no entries [file.form]; found nothing; expected a map 'OpName: {...}'");
+          "demo.yaml:1:1: error: the file holds no entries [file.form]; found nothing; expected a "
+          "map 'OpName: {...}'");
     CHECK(rules(load("- a\n").diagnostics) == "file.form@1:1");
     CHECK(rules(load("just text\n").diagnostics) == "file.form@1:1");
     CHECK(rules(load("DemoFwdOp: [1]\n").diagnostics) == "value.kind@1:12");
@@ -336,8 +368,12 @@ DemoFwdOp:
   TEST_CASE("folders and files are read, with the types beside them") {
     const TempFolder folder;
     folder.write("types.yaml", "adts: {Flag: {sum: {on_: , off_: }}}\n");
-    folder.write("demo.yaml", entry("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {f: {type: Flag}}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n",
-                                    "", "DemoFwdOp", "[{S: [4], f: {on_: {}}, dtype_cases: [{T: float32}], label: a}]"));
+    folder.write("demo.yaml",
+                 entry("    forall: {S: Shape, T: \"DType[float32]\"}\n    params: {f: {type: "
+                       "Flag}}\n    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n",
+                       "",
+                       "DemoFwdOp",
+                       "[{S: [4], f: {on_: {}}, dtype_cases: [{T: float32}], label: a}]"));
     folder.write("notes.txt", "not a manifest");
 
     const auto whole = load_folder(folder.path);
@@ -363,7 +399,10 @@ DemoFwdOp:
 
   TEST_CASE("an op that a single file does not hold may stand in another") {
     const TempFolder folder;
-    folder.write("demo.yaml", entry(kUnary, "  composition: {kind: composite, stages: [{name: s, op: ElsewhereFwdOp}]}\n"));
+    folder.write(
+        "demo.yaml",
+        entry(kUnary,
+              "  composition: {kind: composite, stages: [{name: s, op: ElsewhereFwdOp}]}\n"));
     const std::vector<std::filesystem::path> one{folder.path / "demo.yaml"};
 
     const auto single = load_files(one);
@@ -377,7 +416,8 @@ DemoFwdOp:
   }
 
   TEST_CASE("the shipped manifest is embedded as it stands in its files, and read without a word") {
-    const auto from_files = load_folder(std::filesystem::path(TENON_SOURCE_DIR) / "manifest" / "ops");
+    const auto from_files =
+        load_folder(std::filesystem::path(TENON_SOURCE_DIR) / "manifest" / "ops");
 
     const auto shipped = load_shipped();
 

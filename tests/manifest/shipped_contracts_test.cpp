@@ -1,4 +1,5 @@
-// The contracts of the shipped manifest: generated headers, compiled plans and the host's matcher agree.
+// The contracts of the shipped manifest: generated headers, compiled plans and the host's matcher
+// agree.
 #include <doctest/doctest.h>
 
 #include "tenon/contracts/elementwise.h"

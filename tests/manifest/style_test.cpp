@@ -1,4 +1,5 @@
-// Fifty entries in the manner of large manifests: every construct of the language, read and checked.
+// Fifty entries in the manner of large manifests: every construct of the language, read and
+// checked.
 #include <filesystem>
 
 #include <doctest/doctest.h>
@@ -10,7 +11,8 @@ using namespace tenon::manifest;  // NOLINT(google-build-using-namespace): one l
 namespace {
 
 LoadedSet load_style() {
-  auto loaded = load_folder(std::filesystem::path(TENON_SOURCE_DIR) / "tests" / "manifest" / "tileops_style");
+  auto loaded =
+      load_folder(std::filesystem::path(TENON_SOURCE_DIR) / "tests" / "manifest" / "tileops_style");
   REQUIRE(loaded.has_value());
   return *std::move(loaded);
 }
@@ -29,7 +31,8 @@ TEST_SUITE("manifest/style") {
   TEST_CASE("the test entries compile, and every row becomes calls") {
     const CheckedSet checked = check(load_style());
 
-    CHECK_MESSAGE(checked.diagnostics.error_count() == 0, checked.diagnostics.to_text());  // advisories may stand
+    CHECK_MESSAGE(checked.diagnostics.error_count() == 0,
+                  checked.diagnostics.to_text());  // advisories may stand
     std::size_t cases = 0;
     for (std::size_t i = 0; i < checked.plans.size(); ++i) {
       INFO("op: ", checked.set.entries[i].decl.name);

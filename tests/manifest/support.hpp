@@ -25,14 +25,18 @@ inline std::vector<std::string> lines(const DiagnosticList& diagnostics) {
 inline std::string rules(const DiagnosticList& diagnostics) {
   std::string out;
   for (const Diagnostic& d : diagnostics) {
-    out += (out.empty() ? "" : " ") + d.rule + "@" + std::to_string(d.where.line) + ":" + std::to_string(d.where.column);
+    out += (out.empty() ? "" : " ") + d.rule + "@" + std::to_string(d.where.line) + ":" +
+           std::to_string(d.where.column);
   }
   return out;
 }
 
 /// A right entry of family `demo`, into which tests put their own signature.
-inline std::string entry(std::string_view signature, std::string_view rest = "", std::string_view name = "DemoFwdOp",
-                         std::string_view workloads = "[{S: [4], dtype_cases: [{T: float32}], label: a}]") {
+inline std::string entry(
+    std::string_view signature,
+    std::string_view rest = "",
+    std::string_view name = "DemoFwdOp",
+    std::string_view workloads = "[{S: [4], dtype_cases: [{T: float32}], label: a}]") {
   std::string out;
   out += std::string(name) + ":\n  family: demo\n  status: spec-only\n  signature:\n";
   out += signature;

@@ -1,4 +1,5 @@
-// Workload rows as calls: solved indices, generated contents, ids, and rows that cannot be instantiated.
+// Workload rows as calls: solved indices, generated contents, ids, and rows that cannot be
+// instantiated.
 #include "tenon/manifest/workloads.hpp"
 
 #include <fstream>
@@ -20,7 +21,9 @@ std::string base(const std::string& name) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-CheckedSet checked(const std::string& name, std::string_view before = {}, std::string_view after = {}) {
+CheckedSet checked(const std::string& name,
+                   std::string_view before = {},
+                   std::string_view after = {}) {
   std::string text = base(name);
   if (!before.empty()) {
     const std::size_t at = text.find(before);
@@ -119,12 +122,17 @@ TEST_SUITE("manifest/workloads") {
   }
 
   TEST_CASE("random contents are the same on every run and differ between tensors") {
-    const auto find = [](const CheckedSet& set) -> const GeneratedTensor& { return *tensor(set.workloads[0].cases[0], "ids").values; };
+    const auto find = [](const CheckedSet& set) -> const GeneratedTensor& {
+      return *tensor(set.workloads[0].cases[0], "ids").values;
+    };
     const std::string text = test::entry(
         "    forall: {R: Dim, T: \"DType[float32]\"}\n"
-        "    inputs: {x: {dtype: T, shape: \"[R]\"}, ids: {dtype: int32, shape: \"[R, 3]\", values: \"topk_ids(R, 3, 50)\"},\n"
+        "    inputs: {x: {dtype: T, shape: \"[R]\"}, ids: {dtype: int32, shape: \"[R, 3]\", "
+        "values: \"topk_ids(R, 3, 50)\"},\n"
         "      more: {dtype: int32, shape: \"[R, 3]\", values: \"topk_ids(R, 3, 50)\"}}\n",
-        "", "DemoFwdOp", "[{R: 40, dtype_cases: [{T: float32}], label: a}]");
+        "",
+        "DemoFwdOp",
+        "[{R: 40, dtype_cases: [{T: float32}], label: a}]");
 
     const CheckedSet one = check(test::load(text));
     const CheckedSet two = check(test::load(text));
@@ -138,8 +146,11 @@ TEST_SUITE("manifest/workloads") {
     const CheckedSet set = check(test::load(test::entry(
         "    forall: {B: Dim, G: Dim, L: \"Seq[Int]\"}\n"
         "    inputs: {cu: {dtype: int32, shape: \"[B + 1]\", values: \"prefix_sum(L)\"},\n"
-        "      whole: {dtype: int64, shape: \"[G]\", values: \"as_tensor(balanced_sizes(B, 1))\"}}\n",
-        "", "DemoFwdOp", "[{L: [3, 4, 5], label: a}]")));
+        "      whole: {dtype: int64, shape: \"[G]\", values: \"as_tensor(balanced_sizes(B, "
+        "1))\"}}\n",
+        "",
+        "DemoFwdOp",
+        "[{L: [3, 4, 5], label: a}]")));
 
     REQUIRE_MESSAGE(set.diagnostics.empty(), set.diagnostics.to_text());
     const WorkloadCase& only = set.workloads[0].cases.at(0);
@@ -148,10 +159,13 @@ TEST_SUITE("manifest/workloads") {
   }
 
   TEST_CASE("a generator whose arguments nobody gives is an error of the row") {
-    const CheckedSet set = check(test::load(test::entry(
-        "    forall: {B: Dim, C: Dim}\n"
-        "    inputs: {a: {dtype: int32, shape: \"[B]\", values: \"full((C,), 1)\"}, b: {dtype: int32, shape: \"[C]\", values: \"full((B,), 1)\"}}\n",
-        "", "DemoFwdOp", "[{B: 2, label: a}]")));
+    const CheckedSet set = check(test::load(
+        test::entry("    forall: {B: Dim, C: Dim}\n"
+                    "    inputs: {a: {dtype: int32, shape: \"[B]\", values: \"full((C,), 1)\"}, b: "
+                    "{dtype: int32, shape: \"[C]\", values: \"full((B,), 1)\"}}\n",
+                    "",
+                    "DemoFwdOp",
+                    "[{B: 2, label: a}]")));
 
     CHECK(test::rules(set.diagnostics) == "row.missing@7:15");
   }
@@ -160,18 +174,27 @@ TEST_SUITE("manifest/workloads") {
     const CheckedSet set = check(test::load(test::entry(
         "    forall: {B: Dim, L: \"Seq[Int]\", T: \"DType[float32]\"}\n"
         "    inputs:\n      x: {dtype: T, shape: \"[B]\"}\n"
-        "      a: {dtype: int32, shape: \"[B]\", values: \"as_tensor(L)\", requires: [\"attn.paged_fits(b, 8)\"], optional: true}\n"
+        "      a: {dtype: int32, shape: \"[B]\", values: \"as_tensor(L)\", requires: "
+        "[\"attn.paged_fits(b, 8)\"], optional: true}\n"
         "      b: {dtype: int32, shape: \"[B + 1]\", values: \"prefix_sum(L)\", optional: true}\n",
-        "", "DemoFwdOp", "[{L: [1], some: [a, b], dtype_cases: [{T: float32}], label: a}]")));
+        "",
+        "DemoFwdOp",
+        "[{L: [1], some: [a, b], dtype_cases: [{T: float32}], label: a}]")));
 
     CHECK(test::rules(set.diagnostics) == "predicate.absent@8:74");
   }
 
   TEST_CASE("tuples have their length, lists of tensors as many elements as their index") {
     const auto load = [](std::string_view p) {
-      return check(test::load(test::entry("    forall: {S: \"Seq[Shape]\", T: \"DType[float32]\"}\n    params: {p: {type: \"int | tuple[int, int]\"}}\n"
-                                          "    inputs: {xs: {dtype: T, list: {min: 1}, shape: \"[*S[i]]\"}}\n    outputs: {y: {dtype: T, shape: \"[*broadcast_all(S)]\"}}\n",
-                                          "", "DemoFwdOp", "[{S: [[2, 3], [3]], p: " + std::string(p) + ", dtype_cases: [{T: float32}], label: a}]")));
+      return check(test::load(
+          test::entry("    forall: {S: \"Seq[Shape]\", T: \"DType[float32]\"}\n    params: {p: "
+                      "{type: \"int | tuple[int, int]\"}}\n"
+                      "    inputs: {xs: {dtype: T, list: {min: 1}, shape: \"[*S[i]]\"}}\n    "
+                      "outputs: {y: {dtype: T, shape: \"[*broadcast_all(S)]\"}}\n",
+                      "",
+                      "DemoFwdOp",
+                      "[{S: [[2, 3], [3]], p: " + std::string(p) +
+                          ", dtype_cases: [{T: float32}], label: a}]")));
     };
     const CheckedSet right = load("[1, 2]");
 

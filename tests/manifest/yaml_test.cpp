@@ -1,9 +1,9 @@
-// YAML text to nodes: places, duplicate keys, bounds, and messages that never show the library's own.
+// YAML text to nodes: places, duplicate keys, bounds, and messages that never show the library's
+// own.
 #include "tenon/manifest/yaml.hpp"
 
-#include <pthread.h>
-
 #include <functional>
+#include <pthread.h>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -44,7 +44,8 @@ void with_small_stack(const std::function<void()>& body) {
     (*static_cast<const std::function<void()>*>(argument))();
     return nullptr;
   };
-  REQUIRE(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)) == 0);
+  REQUIRE(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)) ==
+          0);
   REQUIRE(pthread_join(thread, nullptr) == 0);
   (void)pthread_attr_destroy(&attributes);
 }
@@ -100,13 +101,15 @@ TEST_SUITE("manifest/yaml") {
     CHECK(good("a: \"1\"").find("a")->value == Value("1"));
     CHECK(good("a: !!str 1").find("a")->value == Value("1"));
     CHECK(good("a: !!int \"3\"").find("a")->value == Value(3));
-    CHECK(line_of("a: !!float x") == "f.yaml:1:4: error: a: 'x' is no value of its tag !!float [yaml.tag]");
+    CHECK(line_of("a: !!float x") ==
+          "f.yaml:1:4: error: a: 'x' is no value of its tag !!float [yaml.tag]");
     CHECK(fault("a: !thing 1").text == "the tag !thing is not understood");
   }
 
   TEST_CASE("plain dates, base 60 and ints beyond 64 bits are refused with the quoted form") {
     CHECK(line_of("a: {b: 2025-01-01}") ==
-          "f.yaml:1:8: error: a: b: the plain scalar 2025-01-01 reads as a date in YAML 1.1 [yaml.scalar]; found "
+          "f.yaml:1:8: error: a: b: the plain scalar 2025-01-01 reads as a date in YAML 1.1 "
+          "[yaml.scalar]; found "
           "2025-01-01; expected a string in quotes; write \"2025-01-01\"");
     CHECK(fault("a: 1:30").hint == "write \"1:30\"");
     CHECK(fault("a: 9223372036854775808").rule == "yaml.int-range");
@@ -114,12 +117,15 @@ TEST_SUITE("manifest/yaml") {
 
   TEST_CASE("D27: a duplicate key is an error that names both lines, and the first value stays") {
     DiagnosticList diagnostics;
-    const auto node = parse_yaml("f.yaml", "Op:\n  inputs: {x: 1}\n  outputs: {}\n  inputs: {y: 2}\n", diagnostics);
+    const auto node = parse_yaml(
+        "f.yaml", "Op:\n  inputs: {x: 1}\n  outputs: {}\n  inputs: {y: 2}\n", diagnostics);
 
     REQUIRE(diagnostics.size() == 1);
     CHECK(diagnostics.items().front().to_string() ==
-          "f.yaml:4:3: error: Op: inputs: the key 'inputs' stands twice in one map: at line 2 and at line 4 "
-          "[yaml.duplicate-key]; found 'inputs' again, first at line 2; expected each key once; remove one of the two, or "
+          "f.yaml:4:3: error: Op: inputs: the key 'inputs' stands twice in one map: at line 2 and "
+          "at line 4 "
+          "[yaml.duplicate-key]; found 'inputs' again, first at line 2; expected each key once; "
+          "remove one of the two, or "
           "rename it");
     REQUIRE(node.has_value());
     CHECK(node->find("Op")->find("inputs")->find("x") != nullptr);
@@ -127,7 +133,8 @@ TEST_SUITE("manifest/yaml") {
   }
 
   TEST_CASE("aliases are copied and merge keys fill what a map lacks") {
-    const Node node = good("base: &b {x: 1, y: 2}\nuse: {<<: *b, y: 3}\nboth: {<<: [*b, {z: 4}]}\n");
+    const Node node =
+        good("base: &b {x: 1, y: 2}\nuse: {<<: *b, y: 3}\nboth: {<<: [*b, {z: 4}]}\n");
 
     CHECK(tenon::manifest::to_flow_text(*node.find("use")) == "{y: 3, x: 1}");
     CHECK(tenon::manifest::to_flow_text(*node.find("both")) == "{x: 1, y: 2, z: 4}");
@@ -177,7 +184,9 @@ TEST_SUITE("manifest/yaml") {
   }
 
   TEST_CASE("D31: files with CRLF line ends and a byte order mark are read like others") {
-    const Node node = good("\xef\xbb\xbf" "a: {b: 1}\r\nc: x\r\n");
+    const Node node = good(
+        "\xef\xbb\xbf"
+        "a: {b: 1}\r\nc: x\r\n");
 
     CHECK(node.find("c")->value == Value("x"));
     CHECK(node.find("c")->line == 2);
@@ -186,12 +195,17 @@ TEST_SUITE("manifest/yaml") {
 
   TEST_CASE("D31: what is no YAML gets our words, the place and the expected form") {
     CHECK(line_of("a:\n  x: [1, 2\nb: 3\n") ==
-          "f.yaml:2:6: error: the '[' that opens here is not closed [yaml.syntax]; expected ',' or ']'; close the '[' or quote the text");
+          "f.yaml:2:6: error: the '[' that opens here is not closed [yaml.syntax]; expected ',' or "
+          "']'; close the '[' or quote the text");
     CHECK(line_of("a: {b: 1\n") ==
-          "f.yaml:1:4: error: the '{' that opens here is not closed [yaml.syntax]; expected ',' or '}'; close the '{' or quote the text");
-    CHECK(line_of("a: \"x\n") == "f.yaml:1:4: error: the quote that opens here is not closed [yaml.syntax]; expected a closing quote; close the quote");
+          "f.yaml:1:4: error: the '{' that opens here is not closed [yaml.syntax]; expected ',' or "
+          "'}'; close the '{' or quote the text");
+    CHECK(line_of("a: \"x\n") ==
+          "f.yaml:1:4: error: the quote that opens here is not closed [yaml.syntax]; expected a "
+          "closing quote; close the quote");
     CHECK(fault("a:\n\tb: 1\n").to_string() ==
-          "f.yaml:2:1: error: a tab stands where indentation is expected [yaml.tab]; found a tab; expected spaces; replace the tab by spaces");
+          "f.yaml:2:1: error: a tab stands where indentation is expected [yaml.tab]; found a tab; "
+          "expected spaces; replace the tab by spaces");
     CHECK(fault("a:\n  b: 1\n\tc: 2\n").rule == "yaml.tab");
     CHECK(fault("a: b: c\n").text == "a ':' stands where no value may follow");
     CHECK(fault("a: [1]]\n").text == "a closing bracket has no opening one");
@@ -204,7 +218,9 @@ TEST_SUITE("manifest/yaml") {
   }
 
   TEST_CASE("D31: bytes that are no UTF-8 and control characters are refused at their place") {
-    CHECK(line_of("a: x\nb: \xff\n") == "f.yaml:2:4: error: the byte 0xff is not UTF-8 [yaml.encoding]; found 0xff; expected UTF-8 text; save the file as UTF-8");
+    CHECK(line_of("a: x\nb: \xff\n") ==
+          "f.yaml:2:4: error: the byte 0xff is not UTF-8 [yaml.encoding]; found 0xff; expected "
+          "UTF-8 text; save the file as UTF-8");
     CHECK(fault("a: \xc0\xaf").rule == "yaml.encoding");
     CHECK(fault("a: \xed\xa0\x80").rule == "yaml.encoding");
     CHECK(fault(std::string_view("a: \0b", 5)).text == "the file holds the control character 0x00");
@@ -230,12 +246,14 @@ TEST_SUITE("manifest/yaml") {
     CHECK(tenon::manifest::value_from_yaml(std::string_view("[1, 2.5, x, null]")).value() ==
           Value::list({Value(1), Value(2.5), Value("x"), Value{}}));
     CHECK(tenon::manifest::value_from_yaml(std::string_view("1e-6")).value() == Value("1e-6"));
-    const auto adt = tenon::manifest::value_from_yaml(std::string_view("{masked: {max_m: 8}}")).value();
+    const auto adt =
+        tenon::manifest::value_from_yaml(std::string_view("{masked: {max_m: 8}}")).value();
     REQUIRE(adt.get_if<tenon::AdtValue>() != nullptr);
     CHECK(adt.get_if<tenon::AdtValue>()->constructor == "masked");
     CHECK(adt.get_if<tenon::AdtValue>()->fields.front().second == Value(8));
     const auto wrong = tenon::manifest::value_from_yaml(std::string_view("[1"));
     REQUIRE_FALSE(wrong.has_value());
-    CHECK(wrong.error().message() == "'[1' is no YAML value: at column 1 the '[' that opens here is not closed");
+    CHECK(wrong.error().message() ==
+          "'[1' is no YAML value: at column 1 the '[' that opens here is not closed");
   }
 }

@@ -1,8 +1,9 @@
 // The C++17 SDK for plugins, header-only, on top of plugin.h: one include gives all of it.
 //
-// A plugin's classes are plain structs with a few static members (plugin/kernel_type.hpp, device_kind.hpp and
-// target.hpp list them); TENON_PLUGIN turns them into the C tables. Nothing here allocates on the launch path, no
-// exception leaves a plugin, and loading one runs no constructor.
+// A plugin's classes are plain structs with a few static members (plugin/kernel_type.hpp,
+// device_kind.hpp and target.hpp list them); TENON_PLUGIN turns them into the C tables. Nothing
+// here allocates on the launch path, no exception leaves a plugin, and loading one runs no
+// constructor.
 #pragma once
 
 #include "tenon/plugin.h"

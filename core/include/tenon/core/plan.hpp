@@ -123,7 +123,8 @@ struct RangedOutputs {
   };
   std::vector<Output> outputs;
   std::uint32_t branch = 0;
-  /// What the ranges leave open, each as a condition that a call must meet. Empty: every call in the ranges passes.
+  /// What the ranges leave open, each as a condition that a call must meet. Empty: every call in
+  /// the ranges passes.
   std::vector<std::string> guards;
 };
 
@@ -157,12 +158,14 @@ class SignaturePlan {
                                       const CallArgs& args,
                                       const CallFrame& frame) const = 0;
 
-  /// Infers outputs from sizes that are given as ranges. Inputs in manifest order, nothing where absent. No lists.
+  /// Infers outputs from sizes that are given as ranges. Inputs in manifest order, nothing where
+  /// absent. No lists.
   /// @errors SignatureMismatch where no call in the ranges can pass. Allocates.
   /// A plan of another make may leave this out: OpNotAvailable.
-  [[nodiscard]] virtual Result<RangedOutputs> infer_ranges(const Construction& construction,
-                                                           std::span<const std::optional<RangedTensor>> inputs,
-                                                           bool with_out) const {
+  [[nodiscard]] virtual Result<RangedOutputs> infer_ranges(
+      const Construction& construction,
+      std::span<const std::optional<RangedTensor>> inputs,
+      bool with_out) const {
     (void)construction;
     (void)inputs;
     (void)with_out;

@@ -10,7 +10,8 @@
 
 namespace tenon::manifest {
 
-/// A set with everything that can be said of it: each entry compiled and its workload rows turned into calls.
+/// A set with everything that can be said of it: each entry compiled and its workload rows turned
+/// into calls.
 struct CheckedSet {
   ManifestSet set;
   /// Parallel to set.entries; null where the entry cannot be registered.
@@ -19,7 +20,8 @@ struct CheckedSet {
   DiagnosticList diagnostics;        ///< sorted, with their source lines
 };
 
-/// Compiles every entry of a loaded set, instantiates its rows, and adds what that finds. [any-thread]
+/// Compiles every entry of a loaded set, instantiates its rows, and adds what that finds.
+/// [any-thread]
 [[nodiscard]] CheckedSet check(LoadedSet loaded);
 
 }  // namespace tenon::manifest

@@ -18,26 +18,28 @@ enum class Severity : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(Severity severity) noexcept;
 
-/// One finding. `text` is a whole sentence without the place; the other fields say the same in parts.
+/// One finding. `text` is a whole sentence without the place; the other fields say the same in
+/// parts.
 struct Diagnostic {
   SourceLocation where;
-  std::string entry;     ///< "RMSNormFwdOp"; empty for a fault of the file
-  std::string field;     ///< path inside the entry: "signature.inputs.x.shape", "workloads[2].label"
-  std::string rule;      ///< stable id of the rule: "key.unknown", "expr.kind"
+  std::string entry;  ///< "RMSNormFwdOp"; empty for a fault of the file
+  std::string field;  ///< path inside the entry: "signature.inputs.x.shape", "workloads[2].label"
+  std::string rule;   ///< stable id of the rule: "key.unknown", "expr.kind"
   Severity severity = Severity::kError;
   std::string text;      ///< "unknown key 'dtpye'"
   std::string found;     ///< what stands there; may be empty
   std::string expected;  ///< what may stand there; may be empty
   std::string hint;      ///< what to do; may be empty
-  std::string source;    ///< the source line, for the caret; filled when a file's diagnostics are finished
+  std::string
+      source;  ///< the source line, for the caret; filled when a file's diagnostics are finished
 
   /// Fluent setters, so that a finding is written in one statement.
   Diagnostic&& with_found(std::string v) && { return found = std::move(v), std::move(*this); }
   Diagnostic&& with_expected(std::string v) && { return expected = std::move(v), std::move(*this); }
   Diagnostic&& with_hint(std::string v) && { return hint = std::move(v), std::move(*this); }
 
-  /// "norm.yaml:12:7: error: RMSNormFwdOp: signature.params: unknown key 'typ' [key.unknown]" on one line,
-  /// with found, expected and hint appended where they are set.
+  /// "norm.yaml:12:7: error: RMSNormFwdOp: signature.params: unknown key 'typ' [key.unknown]" on
+  /// one line, with found, expected and hint appended where they are set.
   [[nodiscard]] std::string to_string() const;
 };
 
@@ -46,8 +48,16 @@ class DiagnosticList {
  public:
   Diagnostic& add(Diagnostic diagnostic);
   /// An error at a place; fill the rest of the reference as needed.
-  Diagnostic& error(SourceLocation where, std::string entry, std::string field, std::string rule, std::string text);
-  Diagnostic& advisory(SourceLocation where, std::string entry, std::string field, std::string rule, std::string text);
+  Diagnostic& error(SourceLocation where,
+                    std::string entry,
+                    std::string field,
+                    std::string rule,
+                    std::string text);
+  Diagnostic& advisory(SourceLocation where,
+                       std::string entry,
+                       std::string field,
+                       std::string rule,
+                       std::string text);
   void append(const DiagnosticList& other);
 
   /// Sorts, and drops exact repetitions. Called by everything that returns a list; idempotent.
@@ -63,9 +73,11 @@ class DiagnosticList {
   [[nodiscard]] auto begin() const { return items_.begin(); }
   [[nodiscard]] auto end() const { return items_.end(); }
 
-  /// One block each: the line of Diagnostic::to_string, then the source line and a caret where known.
+  /// One block each: the line of Diagnostic::to_string, then the source line and a caret where
+  /// known.
   [[nodiscard]] std::string to_text() const;
-  /// {"schema": 1, "diagnostics": [{file, line, column, entry, field, rule, severity, text, hint, found, expected}]}
+  /// {"schema": 1, "diagnostics": [{file, line, column, entry, field, rule, severity, text, hint,
+  /// found, expected}]}
   [[nodiscard]] std::string to_json() const;
 
  private:

@@ -1,5 +1,6 @@
-// A manifest entry as the reader understood it: every construct of the language, parsed but not compiled.
-// Expressions are text with their place; kinds of indices and types of parameters are taken apart.
+// A manifest entry as the reader understood it: every construct of the language, parsed but not
+// compiled. Expressions are text with their place; kinds of indices and types of parameters are
+// taken apart.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,14 @@
 
 namespace tenon::manifest {
 
-/// A piece of text of a manifest and where it stands. Empty where the field is absent, and also where it
-/// was so wrong that the reader reported it: a check that needs it is then skipped without a word.
+/// A piece of text of a manifest and where it stands. Empty where the field is absent, and also
+/// where it was so wrong that the reader reported it: a check that needs it is then skipped without
+/// a word.
 struct Text {
   std::string text;
-  SourceLocation where;     ///< of the scalar's first character, an opening quote included
-  std::uint32_t lead = 0;   ///< characters before the text itself: 1 for an opening quote
-  bool verbatim = false;    ///< the text stands in the file character by character on one line
+  SourceLocation where;    ///< of the scalar's first character, an opening quote included
+  std::uint32_t lead = 0;  ///< characters before the text itself: 1 for an opening quote
+  bool verbatim = false;   ///< the text stands in the file character by character on one line
 
   [[nodiscard]] bool empty() const { return text.empty(); }
   /// The place of the character at `offset`; the scalar's own place where the text is not verbatim.
@@ -34,15 +36,16 @@ struct Text {
   }
 };
 
-/// A value as written: null, bool, int, float, string, list (never a tuple); a map with one key that is
-/// a constructor is an AdtValue, any other map an OpaqueValue with its YAML text. Dtype names and calls
-/// stay strings: the kind that is expected decides what they are.
+/// A value as written: null, bool, int, float, string, list (never a tuple); a map with one key
+/// that is a constructor is an AdtValue, any other map an OpaqueValue with its YAML text. Dtype
+/// names and calls stay strings: the kind that is expected decides what they are.
 struct RawValue {
   Value value;
   SourceLocation where;
 };
 
-// ---- Types ----------------------------------------------------------------------------------------
+// ---- Types
+// ----------------------------------------------------------------------------------------
 
 /// One member of a type text, split at `|` outside brackets and quotes.
 struct TypeMember {
@@ -67,13 +70,14 @@ struct TypeMember {
     kName,      ///< a bare name: an ADT, if the set has one
   };
   Atom atom = Atom::kInt;
-  std::string text;             ///< the literal without quotes, or the name
-  DType dtype = DType::kBool;   ///< of kDType
-  bool variable = false;        ///< list[X] and tuple[X, ...]: any length
+  std::string text;                  ///< the literal without quotes, or the name
+  DType dtype = DType::kBool;        ///< of kDType
+  bool variable = false;             ///< list[X] and tuple[X, ...]: any length
   std::vector<bool> optional_items;  ///< per item (one for a variable length): it may be None
 };
 
-/// A type text taken apart. `X | None`, `Maybe[X]`: a kNone among the members. No members: the text was wrong.
+/// A type text taken apart. `X | None`, `Maybe[X]`: a kNone among the members. No members: the text
+/// was wrong.
 struct TypeText {
   Text source;
   std::vector<TypeMember> members;
@@ -92,13 +96,14 @@ enum class IndexKind : std::uint8_t { kDim, kShape, kDType, kSeqInt, kSeqShape, 
 struct IndexDecl {
   std::string name;
   IndexKind kind = IndexKind::kDim;
-  DTypeSet dtypes;                  ///< of kDType
-  std::vector<DType> listed;        ///< the same, in the order written
+  DTypeSet dtypes;            ///< of kDType
+  std::vector<DType> listed;  ///< the same, in the order written
   Text source;
-  bool faulty = false;              ///< the kind was not understood, and reported
+  bool faulty = false;  ///< the kind was not understood, and reported
 };
 
-// ---- Signature ------------------------------------------------------------------------------------
+// ---- Signature
+// ------------------------------------------------------------------------------------
 
 /// signature.params.NAME; parallel to OpDecl::params. A default stands in OpDecl too, unconverted.
 struct ParamEntry {
@@ -106,7 +111,8 @@ struct ParamEntry {
   std::optional<RawValue> default_value;
 };
 
-/// What a tensor declares in expressions; parallel to OpDecl's construction_tensors, inputs and outputs.
+/// What a tensor declares in expressions; parallel to OpDecl's construction_tensors, inputs and
+/// outputs.
 struct TensorEntry {
   Text dtype;
   Text shape;
@@ -117,16 +123,17 @@ struct TensorEntry {
   std::vector<Text> requirements;  ///< `requires`
   std::vector<Text> may_alias;     ///< as written; OpDecl has the names
   Text alias;
-  bool has_may_alias = false;      ///< given, if only as an empty list: the flow's default does not apply
+  bool has_may_alias =
+      false;  ///< given, if only as an empty list: the flow's default does not apply
 };
 
 /// A pattern of a type family's case.
 struct Pattern {
   enum class Kind : std::uint8_t { kAny, kValue, kConstructor };
   Kind kind = Kind::kAny;
-  Value value;                      ///< of kValue: a bool or a string
-  std::string constructor;          ///< of kConstructor
-  std::vector<NamedValue> fields;   ///< its finite fields that must match; empty for {ctor: _}
+  Value value;                     ///< of kValue: a bool or a string
+  std::string constructor;         ///< of kConstructor
+  std::vector<NamedValue> fields;  ///< its finite fields that must match; empty for {ctor: _}
   SourceLocation where;
 };
 
@@ -165,7 +172,8 @@ struct DTypeComboRow {
   SourceLocation where;
 };
 
-// ---- Workloads, roofline, interfaces, composition ---------------------------------------------------
+// ---- Workloads, roofline, interfaces, composition
+// ---------------------------------------------------
 
 /// One of a workload row's dtype_cases.
 struct DTypeCase {
@@ -175,8 +183,9 @@ struct DTypeCase {
 
 /// One workload row.
 struct RowEntry {
-  std::vector<std::pair<std::string, RawValue>> values;  ///< parameters and indices, in the order written
-  std::vector<SourceLocation> key_places;                ///< of the keys in `values`
+  std::vector<std::pair<std::string, RawValue>>
+      values;                              ///< parameters and indices, in the order written
+  std::vector<SourceLocation> key_places;  ///< of the keys in `values`
   std::vector<Text> some;
   bool has_dtype_cases = false;
   std::vector<DTypeCase> dtype_cases;
@@ -196,7 +205,7 @@ struct RooflineEntry {
 /// interfaces.NAME.call.FIELD
 struct CallFieldEntry {
   std::string name;
-  Text text;         ///< an expression, or "flow.<kind>"
+  Text text;  ///< an expression, or "flow.<kind>"
   SourceLocation where;
 };
 
@@ -204,8 +213,8 @@ struct CallFieldEntry {
 struct ArgEntry {
   std::string name;
   Text shape;
-  Text dtype;        ///< of a temporary
-  Text role;         ///< of a temporary: "in", "out" or "inout"
+  Text dtype;              ///< of a temporary
+  Text role;               ///< of a temporary: "in", "out" or "inout"
   bool temporary = false;  ///< written as a map
   SourceLocation where;
 };
@@ -213,7 +222,7 @@ struct ArgEntry {
 /// interfaces.NAME
 struct InterfaceEntry {
   std::string name;
-  Text step;         ///< empty: the only step
+  Text step;  ///< empty: the only step
   Text when;
   std::vector<CallFieldEntry> call;
   std::vector<ArgEntry> args;
@@ -228,14 +237,15 @@ struct StageEntry {
   SourceLocation where;
 };
 
-// ---- Entry ----------------------------------------------------------------------------------------
+// ---- Entry
+// ----------------------------------------------------------------------------------------
 
 /// One entry of a file.
 ///
-/// `decl` holds what can be known without expressions: names, texts, flags, locations, parameters with
-/// their defaults as written, tensors, steps, stages, flow, status. `decl.interfaces`, `decl.branches`,
-/// `TensorDecl::dtypes`, `schema_name` where none was given, and the interface contracts are the
-/// compiler's to fill.
+/// `decl` holds what can be known without expressions: names, texts, flags, locations, parameters
+/// with their defaults as written, tensors, steps, stages, flow, status. `decl.interfaces`,
+/// `decl.branches`, `TensorDecl::dtypes`, `schema_name` where none was given, and the interface
+/// contracts are the compiler's to fill.
 struct Entry {
   OpDecl decl;
 
@@ -251,15 +261,17 @@ struct Entry {
   std::vector<RowEntry> workloads;
   RooflineEntry roofline;
   std::vector<InterfaceEntry> interfaces;
-  std::vector<SourceLocation> step_places;  ///< parallel to decl.steps; empty where `steps` is absent
+  std::vector<SourceLocation>
+      step_places;  ///< parallel to decl.steps; empty where `steps` is absent
   bool has_composition = false;
-  std::vector<StageEntry> stages;           ///< parallel to decl.stages
-  Text schema;                              ///< as written, or empty
+  std::vector<StageEntry> stages;  ///< parallel to decl.stages
+  Text schema;                     ///< as written, or empty
   Text flow;
   Text backward_op;
   std::vector<Text> backward_saved;
 
-  /// Names whose declaration was reported: uses of them say nothing more. "*": the whole signature was.
+  /// Names whose declaration was reported: uses of them say nothing more. "*": the whole signature
+  /// was.
   std::vector<std::string> reported_names;
   [[nodiscard]] bool was_reported(std::string_view name) const {
     for (const std::string& n : reported_names) {
@@ -268,16 +280,18 @@ struct Entry {
     return false;
   }
 
-  /// The reader reported an error here: the entry may still be checked further, and is never registered.
+  /// The reader reported an error here: the entry may still be checked further, and is never
+  /// registered.
   bool faulty = false;
 };
 
-// ---- types.yaml -----------------------------------------------------------------------------------
+// ---- types.yaml
+// -----------------------------------------------------------------------------------
 
 /// A field of an ADT's constructor.
 struct AdtField {
   std::string name;
-  TypeText type;       ///< Dim, Int, Bool or an enum
+  TypeText type;  ///< Dim, Int, Bool or an enum
   std::string python;
   SourceLocation where;
 };
@@ -305,7 +319,8 @@ struct AdtDecl {
   }
 };
 
-// ---- Sets -----------------------------------------------------------------------------------------
+// ---- Sets
+// -----------------------------------------------------------------------------------------
 
 /// A text that was read, kept for diagnostics.
 struct SourceFile {

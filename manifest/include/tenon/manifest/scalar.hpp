@@ -1,4 +1,5 @@
-// Plain YAML scalars as PyYAML's safe loader resolves them (YAML 1.1), from tag and text, never by trial.
+// Plain YAML scalars as PyYAML's safe loader resolves them (YAML 1.1), from tag and text, never by
+// trial.
 #pragma once
 
 #include <string_view>

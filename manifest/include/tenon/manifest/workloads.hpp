@@ -23,7 +23,7 @@ struct CaseTensor {
   TensorRole role = TensorRole::kInput;
   bool present = false;  ///< of an output: returned
   DType dtype = DType::kFloat32;
-  std::vector<std::int64_t> shape;                  ///< of one tensor
+  std::vector<std::int64_t> shape;  ///< of one tensor
   bool list = false;
   std::vector<std::vector<std::int64_t>> elements;  ///< of a list: the shape of each
   std::optional<GeneratedTensor> values;
@@ -31,16 +31,16 @@ struct CaseTensor {
 
 /// One call that a row determines.
 struct WorkloadCase {
-  std::string op;     ///< "RMSNormFwdOp"
-  std::string id;     ///< "llama-8b-prefill-float16": unique in the entry
+  std::string op;  ///< "RMSNormFwdOp"
+  std::string id;  ///< "llama-8b-prefill-float16": unique in the entry
   std::string label;
   std::uint32_t row = 0;
   SourceLocation where;
-  std::vector<NamedValue> params;    ///< every parameter, in manifest order
-  std::vector<NamedValue> indices;   ///< every index and let that inference solves
-  std::vector<CaseTensor> tensors;   ///< construction-time tensors, then inputs, in manifest order
+  std::vector<NamedValue> params;   ///< every parameter, in manifest order
+  std::vector<NamedValue> indices;  ///< every index and let that inference solves
+  std::vector<CaseTensor> tensors;  ///< construction-time tensors, then inputs, in manifest order
   std::vector<CaseTensor> outputs;
-  std::optional<Cost> cost;          ///< absent where the roofline is a function that is not here
+  std::optional<Cost> cost;  ///< absent where the roofline is a function that is not here
 };
 
 /// A row that names a generator or predicate which this build does not have.
@@ -55,13 +55,19 @@ struct Workloads {
   std::vector<SkippedRow> skipped;
 };
 
-/// Turns every row of an entry into calls and checks them: given indices are exactly those that the row must give,
-/// generators run, shapes unify, refinements and `requires` hold, and inference on the call alone gives the row
-/// back. Across rows: case ids are unique, and every optional tensor of an implemented entry is passed in one row
-/// and absent in another. `data` and `plan` are the entry's, compiled.
-[[nodiscard]] Workloads instantiate(const Entry& entry, const signature::PlanData& data, const SignaturePlan& plan, DiagnosticList& diagnostics);
+/// Turns every row of an entry into calls and checks them: given indices are exactly those that the
+/// row must give, generators run, shapes unify, refinements and `requires` hold, and inference on
+/// the call alone gives the row back. Across rows: case ids are unique, and every optional tensor
+/// of an implemented entry is passed in one row and absent in another. `data` and `plan` are the
+/// entry's, compiled.
+[[nodiscard]] Workloads instantiate(const Entry& entry,
+                                    const signature::PlanData& data,
+                                    const SignaturePlan& plan,
+                                    DiagnosticList& diagnostics);
 
 /// The same for an entry that is not compiled yet. Nothing where it does not compile.
-[[nodiscard]] Workloads instantiate(const Entry& entry, const Adts& adts, DiagnosticList& diagnostics);
+[[nodiscard]] Workloads instantiate(const Entry& entry,
+                                    const Adts& adts,
+                                    DiagnosticList& diagnostics);
 
 }  // namespace tenon::manifest

@@ -43,26 +43,28 @@ struct Node {
   [[nodiscard]] std::string describe() const;
 };
 
-/// Bounds of what is read at all. No manifest comes near them; they keep hostile text from costing more
-/// than a message.
+/// Bounds of what is read at all. No manifest comes near them; they keep hostile text from costing
+/// more than a message.
 struct YamlLimits {
   std::size_t size_bytes = 8u << 20;
   std::size_t depth = 64;
   std::size_t nodes = 500'000;  ///< after aliases are expanded
 };
 
-/// Parses one document. Reports every fault with `file` as its name; nothing where the text is not YAML.
-/// A duplicate key is reported, and its first value kept. An empty document is a null node.
+/// Parses one document. Reports every fault with `file` as its name; nothing where the text is not
+/// YAML. A duplicate key is reported, and its first value kept. An empty document is a null node.
 /// Never throws, never recurses deeper than the limit.
 [[nodiscard]] std::optional<Node> parse_yaml(std::string_view file,
                                              std::string_view text,
                                              DiagnosticList& diagnostics,
                                              const YamlLimits& limits = {});
 
-/// A node as a value, for defaults, rows and arguments of a program: lists become lists (never tuples), a map
-/// with one key that is a name and a map or null under it an AdtValue, any other map an OpaqueValue.
+/// A node as a value, for defaults, rows and arguments of a program: lists become lists (never
+/// tuples), a map with one key that is a name and a map or null under it an AdtValue, any other map
+/// an OpaqueValue.
 [[nodiscard]] Value value_from_yaml(const Node& node);
-/// One YAML flow value, as a command line or a configuration gives it: "[1, 2]", "1.0e-6", "{masked: {max_m: 8}}".
+/// One YAML flow value, as a command line or a configuration gives it: "[1, 2]", "1.0e-6",
+/// "{masked: {max_m: 8}}".
 /// @errors UsageError with the column.
 [[nodiscard]] Result<Value> value_from_yaml(std::string_view text);
 

@@ -125,12 +125,13 @@ struct FamilyData {
 // ---- The signature
 // ----------------------------------------------------------------------------------
 
-/// A generator's call (`values`) or a predicate's (one of `requires`). Only workload rows evaluate them.
+/// A generator's call (`values`) or a predicate's (one of `requires`). Only workload rows evaluate
+/// them.
 struct MetadataCall {
   std::string name;
-  std::vector<Expr> args;                ///< kNoExpr where the argument is another tensor's contents
-  std::vector<std::uint32_t> contents;   ///< parallel: the symbol of that tensor
-  bool known = true;                     ///< false: no such function here; the row cannot be instantiated
+  std::vector<Expr> args;               ///< kNoExpr where the argument is another tensor's contents
+  std::vector<std::uint32_t> contents;  ///< parallel: the symbol of that tensor
+  bool known = true;  ///< false: no such function here; the row cannot be instantiated
   std::string text;
   SourceLocation where;
 };
