@@ -34,11 +34,12 @@ function(tenon_configure_target target)
 endfunction()
 
 # Precompiles what nearly every file of a larger target includes: half of a small file's compile time is parsing it.
-# Further headers may follow the target's name.
+# Further headers may follow the target's name, without their brackets.
 function(tenon_precompile target)
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <array> <functional> <map> <memory> <optional> <span> <string> <string_view> <utility> <variant>
-    <vector> <tl/expected.hpp> ${ARGN})
+  set(headers algorithm array functional map memory optional span string string_view utility variant vector
+    tl/expected.hpp ${ARGN})
+  list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+  target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
 # For code whose speed nobody waits for (readers, commands, tests): optimised builds optimise it less, and so
