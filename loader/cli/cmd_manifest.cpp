@@ -6,6 +6,7 @@
 #include "json.hpp"
 #include "manifest_set.hpp"
 #include "run_commands.hpp"
+#include "tenon/manifest/check.hpp"
 #include "tenon/manifest/codegen.hpp"
 #include "text.hpp"
 #include "view_ops.hpp"
@@ -25,13 +26,18 @@ OpClass op_of(const CompiledEntry& compiled) {
 Result<int> run_manifest_check(const Arguments& arguments, Console& console) {
   auto loaded = read_manifest_paths(arguments.operands());
   if (!loaded) return fail(std::move(loaded).error());
-  const std::size_t count = compile_all(*loaded).size();
-  const std::size_t errors = loaded->diagnostics.error_count();
-  console.out(arguments.json() ? loaded->diagnostics.to_json() : loaded->diagnostics.to_text());
-  console.err(fmt::format("{}, {}, {}\n",
+  const manifest::CheckedSet checked = manifest::check(std::move(*loaded));
+  const manifest::DiagnosticList& found = checked.diagnostics;
+  const std::size_t errors = found.error_count();
+  console.out(arguments.json() ? found.to_json() : found.to_text());
+  std::size_t cases = 0;
+  for (const manifest::Workloads& workloads : checked.workloads) cases += workloads.cases.size();
+  const std::size_t count = checked.set.entries.size();
+  console.err(fmt::format("{}, {}, {}, {}\n",
                           count == 1 ? "1 entry" : fmt::format("{} entries", count),
+                          counted(cases, "workload case"),
                           counted(errors, "error"),
-                          counted(loaded->diagnostics.size() - errors, "advisory finding")));
+                          counted(found.size() - errors, "advisory finding")));
   return errors == 0 ? kExitOk : kExitFailed;
 }
 

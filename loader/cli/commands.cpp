@@ -194,6 +194,17 @@ constexpr std::array kCommands{
         .takes_common = false,
         .run = run_manifest_schemas},
     CommandSpec{
+        .name = "manifest cases",
+        .operands = "[OP]",
+        .summary = "the calls that workload rows determine, of one entry or all",
+        .description = "With --json one document a line.",
+        .examples =
+            "tenon manifest cases RMSNormFwdOp\ntenon manifest cases --manifest my_ops/ --json",
+        .max_operands = 1,
+        .reads_manifests = true,
+        .takes_common = false,
+        .run = run_manifest_cases},
+    CommandSpec{
         .name = "manifest codegen",
         .operands = "DIR",
         .summary = "write the contract headers of the entries below a folder",

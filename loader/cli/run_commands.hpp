@@ -21,6 +21,7 @@ namespace tenon::cli {
 [[nodiscard]] Result<int> run_manifest_cases(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_manifest_schemas(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_manifest_codegen(const Arguments& arguments, Console& console);
+[[nodiscard]] Result<int> run_manifest_cases(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_manifest_diff(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_schema(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_config_show(const Arguments& arguments, Console& console);

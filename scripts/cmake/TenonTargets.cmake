@@ -45,6 +45,9 @@ endfunction()
 # For code whose speed nobody waits for (readers, commands, tests): optimised builds optimise it less, and so
 # compile it sooner. Level: 0 or 1.
 function(tenon_compile_quickly target level)
+  if(TENON_SANITIZE)
+    return()  # the preset says how
+  endif()
   target_compile_options(${target} PRIVATE
     "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<NOT:$<CONFIG:Debug>>>:-O${level}>")
 endfunction()

@@ -225,6 +225,48 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(tenon.run({"plugins", "--set-config", "nonsense"}).status == 2);
   }
 
+  TEST_CASE("manifest cases gives each row's calls, one JSON document a line") {
+    const BuiltCommand tenon;
+    const Ran lines = tenon.run(
+        {"manifest", "cases", "RMSNormFwdOp", "--json", "--manifest", TENON_MANIFEST_DIR});
+    CHECK(lines.status == 0);
+    std::istringstream stream(lines.out);
+    std::vector<nlohmann::json> cases;
+    for (std::string line; std::getline(stream, line);)
+      cases.push_back(nlohmann::json::parse(line));
+    REQUIRE(cases.size() == 3);
+    CHECK(cases[0]["case"] == "llama-8b-prefill-float16");
+    CHECK(cases[0]["tensors"][1]["shape"] == nlohmann::json::array({4096}));
+    CHECK(cases[0]["outputs"][0]["shape"] == nlohmann::json::array({2048, 4096}));
+    CHECK(cases[0]["flops"] == 4.0 * 2048 * 4096);
+    CHECK(cases[2]["tensors"][1]["present"] == false);
+
+    const Ran typo =
+        tenon.run({"manifest", "cases", "RMSNormOp", "--manifest", TENON_MANIFEST_DIR});
+    CHECK(typo.status == 1);
+    CHECK(contains(typo.err, "did you mean 'RMSNormFwdOp'"));
+  }
+
+  TEST_CASE("manifest check finds a row that determines no call") {
+    const BuiltCommand tenon;
+    const std::string bad =
+        tenon.folder().file("norm.yaml",
+                            "HalfFwdOp:\n"
+                            "  family: norm\n"
+                            "  status: implemented\n"
+                            "  signature:\n"
+                            "    forall: {N: Dim, T: \"DType[float32]\"}\n"
+                            "    inputs: {x: {dtype: T, shape: \"[N]\"}}\n"
+                            "    outputs: {y: {dtype: T, shape: \"[N // 2]\"}}\n"
+                            "  workloads:\n"
+                            "  - {dtype_cases: [{T: float32}], label: no-size}\n"
+                            "  roofline: {flops: \"N\"}\n");
+    const Ran ran = tenon.run({"manifest", "check", bad});
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.out, "norm.yaml:9"));
+    CHECK(contains(ran.out, "N"));
+  }
+
   TEST_CASE("manifest check passes the shipped entries and finds a fault with its place") {
     const BuiltCommand tenon;
 
