@@ -170,6 +170,7 @@ const Flow* find_flow(std::string_view name) {
 
 std::vector<std::string_view> flow_names() {
   std::vector<std::string_view> names;
+  names.reserve(kFlows.size());
   for (const Flow* flow : kFlows) names.push_back(flow->name());
   return names;
 }

@@ -23,7 +23,7 @@ namespace tenon::detail {
 [[nodiscard]] bool valid_utf8(std::string_view text) noexcept;
 
 /// Sizes above this are no struct of ours.
-inline constexpr std::uint64_t kMaxStructBytes = 64 * 1024;
+inline constexpr std::uint64_t kMaxStructBytes = std::uint64_t{64} * 1024;
 
 /// A struct of a plugin's size as one of ours: what it does not have is zero, what we do not know
 /// is left out. `struct_size` becomes the number of bytes that both know.

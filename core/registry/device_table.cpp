@@ -12,7 +12,6 @@ namespace tenon {
 
 using detail::empty_reason;
 using detail::text_of;
-using detail::view_of;
 
 namespace {
 
@@ -334,6 +333,23 @@ Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
       code_of(status), k->entry, "synchronising " + device.device.to_string(), status, reason));
 }
 
+namespace {
+
+// A device as copies name it; host memory is `cpu` even where no plugin owns that kind.
+Result<tenon_device> device_of(DeviceTable& devices, Device device) {
+  if (device.kind == DeviceKind{} && devices.kind(device.kind) == nullptr) {
+    tenon_device host{};
+    host.struct_size = sizeof host;
+    host.kind = detail::str_of("cpu");
+    return host;
+  }
+  auto entry = devices.find(device);
+  if (!entry) return fail(std::move(entry).error());
+  return (*entry)->launch;
+}
+
+}  // namespace
+
 Result<void> DeviceTable::copy_bytes(
     Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes) {
   if (size_bytes == 0) return {};
@@ -352,21 +368,10 @@ Result<void> DeviceTable::copy_bytes(
   auto owner_entry = find(owner);
   if (!owner_entry) return fail(std::move(owner_entry).error());
   const Kind* k = find_kind(owner.kind);
-  const auto device_of = [&](Device d) -> Result<tenon_device> {
-    if (d.kind == cpu && find_kind(cpu) == nullptr) {
-      tenon_device host{};
-      host.struct_size = sizeof host;
-      host.kind = detail::str_of("cpu");
-      return host;
-    }
-    auto entry = find(d);
-    if (!entry) return fail(std::move(entry).error());
-    return (*entry)->launch;
-  };
   tenon_device to{};
   tenon_device from{};
-  TENON_TRY_ASSIGN(to, device_of(dst_device));
-  TENON_TRY_ASSIGN(from, device_of(src_device));
+  TENON_TRY_ASSIGN(to, device_of(*this, dst_device));
+  TENON_TRY_ASSIGN(from, device_of(*this, src_device));
   void* stream = nullptr;
   TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
   tenon_reason reason = empty_reason();

@@ -1,6 +1,8 @@
 // An explanation as text for people.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "registry/abi_text.hpp"
 #include "tenon/core/explain.hpp"
 #include "tenon/core/plugin_record.hpp"
@@ -35,7 +37,8 @@ std::string Explanation::table() const {
     if (!step.call.empty()) {
       text += "  call ";
       for (std::size_t i = 0; i < step.call.size(); ++i)
-        text += (i == 0 ? "" : ", ") + step.call[i].first + "=" + step.call[i].second.to_string();
+        text += fmt::format(
+            "{}{}={}", i == 0 ? "" : ", ", step.call[i].first, step.call[i].second.to_string());
       text += "\n";
     }
     for (const auto& [name, facts] : step.facts) {

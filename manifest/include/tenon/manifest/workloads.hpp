@@ -50,6 +50,7 @@ struct SkippedRow {
   std::string reason;
 };
 
+/// What the rows of one entry gave.
 struct Workloads {
   std::vector<WorkloadCase> cases;
   std::vector<SkippedRow> skipped;
