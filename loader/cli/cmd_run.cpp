@@ -14,40 +14,52 @@
 namespace tenon::cli {
 namespace {
 
+/// What the candidates of a step say about its winner.
+struct Competition {
+  std::vector<std::string> outranked;   ///< in the winner's round
+  std::vector<std::string> references;  ///< in a later one
+  std::vector<std::string> copies;      ///< that the winner needs
+  std::size_t refused = 0;
+};
+
+Competition competition_of(const StepReport& step) {
+  Competition found;
+  for (const CandidateReport& candidate : step.candidates) {
+    const Verdict verdict = candidate.verdict;
+    const bool same_round = candidate.round == step.round;
+    if (same_round && verdict == Verdict::kChosen) found.copies = candidate.copies;
+    if (verdict == Verdict::kOutranked && candidate.round >= step.round) {
+      auto& list = same_round ? found.outranked : found.references;
+      list.push_back(fmt::format("{}:{}", candidate.plugin, candidate.key));
+    }
+    const bool not_taken = verdict == Verdict::kRefused || verdict == Verdict::kUnavailable;
+    if (not_taken && same_round) ++found.refused;
+  }
+  return found;
+}
+
+std::string why_text(const StepReport& step) {
+  const auto [outranked, references, copies, refused] = competition_of(step);
+  std::vector<std::string> parts;
+  if (!copies.empty()) parts.push_back("takes the call on dense copies of " + joined(copies));
+  if (step.round == 3) parts.emplace_back("a reference kernel: no other one takes the call");
+  if (!outranked.empty()) parts.push_back("preferred over " + joined(outranked));
+  if (refused > 0)
+    parts.push_back(counted(refused, "other kernel") +
+                    (refused == 1 ? " does not take it" : " do not take it"));
+  if (parts.empty()) {
+    parts.push_back(references.empty() ? std::string("the only kernel for this call")
+                                       : "takes the call as it is; the reference " +
+                                             joined(references) + " is asked last");
+  }
+  return joined(parts, "; ");
+}
+
 /// Why a kernel was chosen, in a sentence: whom it outranks, and how many others do not take the
 /// call.
 std::string why_text(const Explanation& explanation, const KernelUse& kernel) {
   for (const StepReport& step : explanation.steps) {
-    if (step.interface != kernel.interface || step.winner != kernel.kernel) continue;
-    std::vector<std::string> outranked;
-    std::vector<std::string> references;
-    std::vector<std::string> copies;
-    std::size_t refused = 0;
-    for (const CandidateReport& candidate : step.candidates) {
-      if (candidate.round == step.round && candidate.verdict == Verdict::kChosen)
-        copies = candidate.copies;
-      if (candidate.verdict == Verdict::kOutranked && candidate.round > step.round) {
-        references.push_back(fmt::format("{}:{}", candidate.plugin, candidate.key));
-      }
-      const bool taken = candidate.verdict == Verdict::kOutranked && candidate.round == step.round;
-      if (taken) outranked.push_back(fmt::format("{}:{}", candidate.plugin, candidate.key));
-      const bool not_taken =
-          candidate.verdict == Verdict::kRefused || candidate.verdict == Verdict::kUnavailable;
-      if (not_taken && candidate.round == step.round) ++refused;
-    }
-    std::vector<std::string> parts;
-    if (!copies.empty()) parts.push_back("takes the call on dense copies of " + joined(copies));
-    if (step.round == 3) parts.emplace_back("a reference kernel: no other one takes the call");
-    if (!outranked.empty()) parts.push_back("preferred over " + joined(outranked));
-    if (refused > 0)
-      parts.push_back(counted(refused, "other kernel") +
-                      (refused == 1 ? " does not take it" : " do not take it"));
-    if (parts.empty()) {
-      parts.push_back(references.empty() ? std::string("the only kernel for this call")
-                                         : "takes the call as it is; the reference " +
-                                               joined(references) + " is asked last");
-    }
-    return joined(parts, "; ");
+    if (step.interface == kernel.interface && step.winner == kernel.kernel) return why_text(step);
   }
   return {};
 }
@@ -123,6 +135,38 @@ Result<void> add_outputs(const PreparedCall& call,
   return {};
 }
 
+Result<std::vector<Tensor>> call_once(Op& op,
+                                      const PreparedCall& call,
+                                      const NamedTensors& tensors) {
+  CallOptions options;
+  options.device = call.device;
+  const std::optional<TensorView> out =
+      tensors.out ? std::optional(tensors.out->view()) : std::nullopt;
+  if (out) options.out = &*out;
+  auto results = op.call(tensors.inputs, options);
+  if (!results) return results;
+  // The core does not own what was passed as `out`; this call does.
+  const auto& outputs = call.decl().outputs;
+  for (std::size_t i = 0; i < results->size() && i < outputs.size(); ++i) {
+    if (tensors.out && outputs[i].buffer_out) (*results)[i] = *tensors.out;
+  }
+  return results;
+}
+
+void describe_kernels(const Explanation& explanation,
+                      const SignatureCall& record,
+                      RunReport& report) {
+  for (const KernelUse& kernel : record.kernels) {
+    report.kernels.push_back(
+        {kernel.step, kernel.interface, kernel.kernel, why_text(explanation, kernel)});
+  }
+  if (record.cost) {
+    report.roofline = *record.cost;
+  } else {
+    report.no_roofline = record.cost.error().message();
+  }
+}
+
 /// Everything that `tenon run` does after its arguments are read.
 Result<RunReport> run(const Session& session,
                       const PreparedCall& call,
@@ -146,17 +190,8 @@ Result<RunReport> run(const Session& session,
   if (!kept) return fail(std::move(kept).error());
   auto tensors = on_device(devices, call, *host);
   if (!tensors) return fail(std::move(tensors).error());
-  CallOptions options;
-  options.device = call.device;
-  const std::optional<TensorView> out =
-      tensors->out ? std::optional(tensors->out->view()) : std::nullopt;
-  if (out) options.out = &*out;
-  auto results = op->call(tensors->inputs, options);
+  auto results = call_once(*op, call, *tensors);
   if (!results) return fail(std::move(results).error());
-  // The core does not own what was passed as `out`; this call does.
-  for (std::size_t i = 0; i < results->size() && i < decl.outputs.size(); ++i) {
-    if (tensors->out && decl.outputs[i].buffer_out) (*results)[i] = *tensors->out;
-  }
   const auto record = op->last_call();
   if (!record) return fail(ErrorCode::kInternal, "the call left no record");
   auto host_results = to_host(devices, *results);
@@ -168,16 +203,8 @@ Result<RunReport> run(const Session& session,
   report.target = record->target;
   report.copies = record->copies;
   report.inputs = describe_inputs(call, *host);
-  const Explanation explanation = op->explain(specs->inputs, specs->out ? &*specs->out : nullptr);
-  for (const KernelUse& kernel : record->kernels) {
-    report.kernels.push_back(
-        {kernel.step, kernel.interface, kernel.kernel, why_text(explanation, kernel)});
-  }
-  if (record->cost) {
-    report.roofline = *record->cost;
-  } else {
-    report.no_roofline = record->cost.error().message();
-  }
+  describe_kernels(
+      op->explain(specs->inputs, specs->out ? &*specs->out : nullptr), *record, report);
   TENON_TRY(add_outputs(call, *host_results, *files, *record, report));
   if (arguments.has("check")) {
     auto check = check_results(session, call, *kept, *host_results, *record);

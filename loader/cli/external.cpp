@@ -51,6 +51,7 @@ Result<int> run_external(std::span<const std::string> words) {
   std::vector<std::string> texts(words.begin(), words.end());
   texts.front() = std::string(command->program);
   std::vector<char*> arguments;
+  arguments.reserve(texts.size() + 1);
   for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 double quantile(const std::vector<double>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(last * share + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(last * share))];
 }
 
 Result<Tensor> copy_of(const Tensor& tensor) {

@@ -46,7 +46,7 @@ Result<Session> Session::open(const Arguments& arguments, Console& console) {
                     int level, std::string_view component, std::string_view text) {
     print_log_line(console, verbose, level, component, text);
   };
-  auto runtime = Runtime::create(std::move(options));
+  auto runtime = Runtime::create(options);
   if (!runtime) return fail(std::move(runtime).error());
   return Session(std::make_unique<State>(State{std::move(*runtime)}));
 }

@@ -186,6 +186,15 @@ Result<void> read_step(Cursor& cursor, Description& made) {
   return {};
 }
 
+/// Everything of a made tensor but its content.
+Result<void> read_description(Cursor& cursor, Description& made) {
+  TENON_TRY(read_shape(cursor, made));
+  TENON_TRY(read_dtype(cursor, made));
+  TENON_TRY(read_order(cursor, made));
+  TENON_TRY(read_offset(cursor, made));
+  return read_step(cursor, made);
+}
+
 Result<double> read_const(Cursor& cursor, DType dtype) {
   const std::size_t start = cursor.position();
   const std::string_view digits = cursor.take_until("@");
@@ -375,11 +384,7 @@ Result<TensorSource> parse_tensor_argument(std::string_view argument) {
 
   const std::size_t start = cursor.position();
   Description made;
-  TENON_TRY(read_shape(cursor, made));
-  TENON_TRY(read_dtype(cursor, made));
-  TENON_TRY(read_order(cursor, made));
-  TENON_TRY(read_offset(cursor, made));
-  TENON_TRY(read_step(cursor, made));
+  TENON_TRY(read_description(cursor, made));
   TENON_TRY(read_fill(cursor, made.dtype, source.fill));
   TENON_TRY(read_seed(cursor, source.fill));
   TENON_TRY(expect_end(cursor));

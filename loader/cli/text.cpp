@@ -136,60 +136,81 @@ std::vector<std::size_t> Table::widths(std::size_t available) const {
   return result;
 }
 
+std::string Table::line_of(const std::vector<std::string>& texts,
+                           const std::vector<Ink>& inks,
+                           const Layout& layout) const {
+  std::string line(layout.indent, ' ');
+  std::size_t pending = 0;  // spaces are written only before further text
+  bool first = true;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::size_t width = layout.widths[c];
+    if (width == 0) continue;
+    if (!first) pending += kGap;
+    first = false;
+    const std::size_t taken = display_width(texts[c]);
+    const std::size_t padding = width > taken ? width - taken : 0;
+    if (taken == 0) {
+      pending += padding;
+      continue;
+    }
+    line.append(pending + (columns_[c].right_aligned ? padding : 0), ' ');
+    line += inked(texts[c], inks[c], layout.style);
+    pending = columns_[c].right_aligned ? 0 : padding;
+  }
+  return line + '\n';
+}
+
+std::string Table::lines_of(const Row& row, const Layout& layout) const {
+  std::vector<std::vector<std::string>> lines;
+  std::vector<Ink> inks;
+  lines.reserve(columns_.size());
+  inks.reserve(columns_.size());
+  std::size_t height = 1;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::string& text = row.cells[c].text;
+    const std::size_t width = layout.widths[c];
+    const bool fits = !columns_[c].wraps || display_width(text) <= width;
+    lines.push_back(fits ? std::vector<std::string>{text} : wrapped(text, width));
+    inks.push_back(row.cells[c].ink);
+    height = std::max(height, lines.back().size());
+  }
+  std::string all;
+  for (std::size_t i = 0; i < height; ++i) {
+    std::vector<std::string> texts;
+    texts.reserve(lines.size());
+    for (const auto& cell : lines) texts.push_back(i < cell.size() ? cell[i] : std::string());
+    all += line_of(texts, inks, layout);
+  }
+  return all;
+}
+
+std::string Table::lines_of(const Note& note, const Layout& layout) {
+  const std::size_t left = layout.indent + kGap;
+  const std::size_t right =
+      note.wraps && layout.available > left ? layout.available - left : std::string::npos;
+  std::string all;
+  for (const std::string& line : wrapped(note.cell.text, right)) {
+    all.append(left, ' ');
+    all += inked(line, note.cell.ink, layout.style);
+    all += '\n';
+  }
+  return all;
+}
+
 std::string Table::render(const Style& style, std::size_t indent) const {
   const auto available = static_cast<std::size_t>(style.width);
-  const std::vector<std::size_t> width = widths(available > indent ? available - indent : 1);
-  std::string all;
-  const auto add_line = [&](const std::vector<std::string>& texts, const std::vector<Ink>& inks) {
-    std::string line(indent, ' ');
-    std::size_t pending = 0;  // spaces are written only before further text
-    bool first = true;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (width[c] == 0) continue;
-      if (!first) pending += kGap;
-      first = false;
-      const std::size_t taken = display_width(texts[c]);
-      const std::size_t padding = width[c] > taken ? width[c] - taken : 0;
-      if (taken == 0) {
-        pending += padding;
-        continue;
-      }
-      line.append(pending + (columns_[c].right_aligned ? padding : 0), ' ');
-      line += inked(texts[c], inks[c], style);
-      pending = columns_[c].right_aligned ? 0 : padding;
-    }
-    all += line + '\n';
-  };
-
+  const Layout layout{
+      style, indent, available, widths(available > indent ? available - indent : 1)};
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(column.title);
   const bool has_titles =
       std::any_of(titles.begin(), titles.end(), [](const auto& t) { return !t.empty(); });
-  if (has_titles) add_line(titles, std::vector<Ink>(columns_.size(), Ink::kBold));
+  std::string all;
+  if (has_titles) all = line_of(titles, std::vector<Ink>(columns_.size(), Ink::kBold), layout);
   for (const Row& row : rows_) {
-    std::vector<std::vector<std::string>> lines;
-    std::vector<Ink> inks;
-    std::size_t height = 1;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool fits = !columns_[c].wraps || display_width(row.cells[c].text) <= width[c];
-      lines.push_back(fits ? std::vector<std::string>{row.cells[c].text}
-                           : wrapped(row.cells[c].text, width[c]));
-      inks.push_back(row.cells[c].ink);
-      height = std::max(height, lines.back().size());
-    }
-    for (std::size_t i = 0; i < height; ++i) {
-      std::vector<std::string> texts;
-      for (const auto& cell : lines) texts.push_back(i < cell.size() ? cell[i] : std::string());
-      add_line(texts, inks);
-    }
-    for (const Note& note : row.notes) {
-      const std::size_t left = indent + kGap;
-      const std::size_t right =
-          note.wraps && available > left ? available - left : std::string::npos;
-      for (const std::string& line : wrapped(note.cell.text, right)) {
-        all += std::string(left, ' ') + inked(line, note.cell.ink, style) + '\n';
-      }
-    }
+    all += lines_of(row, layout);
+    for (const Note& note : row.notes) all += lines_of(note, layout);
   }
   return all;
 }

@@ -70,7 +70,19 @@ class Table {
     std::vector<Cell> cells;
     std::vector<Note> notes;
   };
+  /// How a call of render lays out its lines.
+  struct Layout {
+    const Style& style;
+    std::size_t indent;
+    std::size_t available;
+    std::vector<std::size_t> widths;
+  };
   [[nodiscard]] std::vector<std::size_t> widths(std::size_t available) const;
+  [[nodiscard]] std::string line_of(const std::vector<std::string>& texts,
+                                    const std::vector<Ink>& inks,
+                                    const Layout& layout) const;
+  [[nodiscard]] std::string lines_of(const Row& row, const Layout& layout) const;
+  [[nodiscard]] static std::string lines_of(const Note& note, const Layout& layout);
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };

@@ -76,6 +76,7 @@ std::vector<std::string> dtypes_of(const DTypeSet& set) {
 
 std::vector<std::string> names_of(const std::vector<DeviceKind>& kinds) {
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const DeviceKind kind : kinds) names.emplace_back(kind.name());
   return names;
 }

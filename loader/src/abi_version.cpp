@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,36 @@ std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   return a.compare(b) <=> 0;
 }
 
+/// Whether another number follows, behind a dot.
+bool number_follows(std::string_view text) {
+  return text.size() > 1 && text.front() == '.' && is_digit(text[1]);
+}
+
+/// Takes the numbers that follow off the front, up to the first that is not 0. Whether one is not.
+bool take_following_numbers(std::string_view& text) {
+  while (number_follows(text)) {
+    text.remove_prefix(1);
+    if (!take_number(text).empty()) return true;
+  }
+  return false;
+}
+
+/// Takes the numbers at the front of two versions off and compares them. The shorter one goes on
+/// with zeros: its suffix, if any, must not be read as a number.
+std::strong_ordering compare_releases(std::string_view& a, std::string_view& b) {
+  while (true) {
+    const std::string_view number_of_a = take_number(a);
+    const std::string_view number_of_b = take_number(b);
+    if (auto order = compare_numbers(number_of_a, number_of_b); order != 0) return order;
+    if (!number_follows(a) || !number_follows(b)) break;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (take_following_numbers(a)) return std::strong_ordering::greater;
+  if (take_following_numbers(b)) return std::strong_ordering::less;
+  return std::strong_ordering::equal;
+}
+
 /// Text with numbers in it: runs of digits compare as numbers, everything else bytewise.
 std::strong_ordering compare_mixed(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
@@ -42,6 +73,39 @@ std::strong_ordering compare_mixed(std::string_view a, std::string_view b) {
     b.remove_prefix(1);
   }
   return a.size() <=> b.size();
+}
+
+/// What the first byte of a character asks for.
+struct LeadByte {
+  std::size_t more = 0;  ///< bytes that follow
+  unsigned low = 0x80;   ///< bounds of the second byte; they shut out overlong forms and surrogates
+  unsigned high = 0xBF;
+};
+
+/// Of a byte that begins a character of several bytes.
+std::optional<LeadByte> lead_byte(unsigned byte) {
+  if (byte >= 0xC2 && byte <= 0xDF) return LeadByte{.more = 1};
+  if (byte == 0xE0) return LeadByte{.more = 2, .low = 0xA0};
+  if (byte == 0xED) return LeadByte{.more = 2, .high = 0x9F};
+  if (byte >= 0xE1 && byte <= 0xEF) return LeadByte{.more = 2};
+  if (byte == 0xF0) return LeadByte{.more = 3, .low = 0x90};
+  if (byte == 0xF4) return LeadByte{.more = 3, .high = 0x8F};
+  if (byte >= 0xF1 && byte <= 0xF3) return LeadByte{.more = 3};
+  return std::nullopt;
+}
+
+/// Length of the UTF-8 character at the front of a text that is not empty; 0 where none is. The
+/// byte 0 is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  if (byte(0) < 0x80) return byte(0) == 0 ? 0 : 1;
+  const std::optional<LeadByte> lead = lead_byte(byte(0));
+  if (!lead || text.size() <= lead->more) return 0;
+  if (byte(1) < lead->low || byte(1) > lead->high) return 0;
+  for (std::size_t k = 2; k <= lead->more; ++k) {
+    if (byte(k) < 0x80 || byte(k) > 0xBF) return 0;
+  }
+  return lead->more + 1;
 }
 
 /// The minors that a host of this version takes, for messages.
@@ -90,28 +154,7 @@ std::uint32_t effective_minor(const HostAbi& host, const PluginAbi& plugin) {
 }
 
 std::strong_ordering compare_versions(std::string_view a, std::string_view b) {
-  while (true) {
-    const std::string_view number_of_a = take_number(a);
-    const std::string_view number_of_b = take_number(b);
-    if (auto order = compare_numbers(number_of_a, number_of_b); order != 0) return order;
-    const bool more_of_a = a.size() > 1 && a.front() == '.' && is_digit(a[1]);
-    const bool more_of_b = b.size() > 1 && b.front() == '.' && is_digit(b[1]);
-    if (!more_of_a && !more_of_b) break;
-    if (more_of_a) a.remove_prefix(1);
-    if (more_of_b) b.remove_prefix(1);
-    // The shorter one goes on with zeros: its suffix, if any, must not be read as a number.
-    if (!more_of_a || !more_of_b) {
-      std::string_view& longer = more_of_a ? a : b;
-      while (true) {
-        if (!take_number(longer).empty()) {
-          return more_of_a ? std::strong_ordering::greater : std::strong_ordering::less;
-        }
-        if (longer.size() < 2 || longer.front() != '.' || !is_digit(longer[1])) break;
-        longer.remove_prefix(1);
-      }
-      break;
-    }
-  }
+  if (auto order = compare_releases(a, b); order != 0) return order;
   const auto build_off = [](std::string_view text) { return text.substr(0, text.find('+')); };
   a = build_off(a);
   b = build_off(b);
@@ -131,37 +174,10 @@ bool is_plugin_id(std::string_view id) {
 }
 
 bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    const unsigned lead = byte(i);
-    if (lead == 0) return false;
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    std::size_t more = 0;
-    unsigned low = 0x80;  // bounds of the second byte shut out overlong forms and surrogates
-    unsigned high = 0xBF;
-    if (lead >= 0xC2 && lead <= 0xDF) {
-      more = 1;
-    } else if (lead >= 0xE0 && lead <= 0xEF) {
-      more = 2;
-      if (lead == 0xE0) low = 0xA0;
-      if (lead == 0xED) high = 0x9F;
-    } else if (lead >= 0xF0 && lead <= 0xF4) {
-      more = 3;
-      if (lead == 0xF0) low = 0x90;
-      if (lead == 0xF4) high = 0x8F;
-    } else {
-      return false;
-    }
-    if (text.size() - i <= more) return false;
-    if (byte(i + 1) < low || byte(i + 1) > high) return false;
-    for (std::size_t k = 2; k <= more; ++k) {
-      if (byte(i + k) < 0x80 || byte(i + k) > 0xBF) return false;
-    }
-    i += more + 1;
+  while (!text.empty()) {
+    const std::size_t length = character_bytes(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

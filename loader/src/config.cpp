@@ -362,10 +362,10 @@ ConfigSetting* Config::find(std::string_view key) {
 }
 
 const ConfigSetting& Config::get(std::string_view key) const {
-  static const ConfigSetting none;
+  static const ConfigSetting kNone;
   const auto found = std::find_if(
       settings_.begin(), settings_.end(), [&](const ConfigSetting& s) { return s.key == key; });
-  return found == settings_.end() ? none : *found;
+  return found == settings_.end() ? kNone : *found;
 }
 
 std::string Config::text(std::string_view key) const {

@@ -105,7 +105,9 @@ void Finder::visit_folder(const std::string& folder, const std::string& from) {
              "folder '{}' (named by {}) cannot be read: {}", folder, from, error.message())});
   }
   std::sort(names.begin(), names.end());
-  for (const std::string& name : names) visit_file(folder + "/" + name, from, folder);
+  for (const std::string& name : names) {
+    visit_file(fmt::format("{}/{}", folder, name), from, folder);
+  }
 }
 
 void Finder::visit_file(const std::string& path,

@@ -114,6 +114,14 @@ T load(const std::byte* at) {
   return value;
 }
 
+/// What is read from the dynamic table and needed only until its names have been looked up.
+struct DynamicEntries {
+  std::uint64_t gnu_hash = 0;  ///< offset of the table; 0 where there is none
+  std::uint64_t sysv_hash = 0;
+  std::optional<std::uint64_t> soname;  ///< indices into the strings
+  std::vector<std::uint64_t> needed;
+};
+
 class Reader {
  public:
   explicit Reader(const Source& source) : source_(source) {}
@@ -132,6 +140,7 @@ class Reader {
   FileResult<void> read_header();
   FileResult<void> read_notes(const Segment& segment);
   FileResult<void> read_dynamic();
+  FileResult<DynamicEntries> read_dynamic_entries(const Segment& segment);
   FileResult<void> find_entry();
   [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
   [[nodiscard]] std::optional<std::string> name_at(std::uint64_t index) const;
@@ -297,43 +306,48 @@ std::optional<std::string> Reader::name_at(std::uint64_t index) const {
   return name;
 }
 
-FileResult<void> Reader::read_dynamic() {
-  const auto segment = std::find_if(
-      segments_.begin(), segments_.end(), [](const Segment& s) { return s.type == kPtDynamic; });
-  if (segment == segments_.end())
-    return {};  // a static executable, or a stripped oddity: no symbols
-  std::uint64_t gnu_hash = 0;
-  std::uint64_t sysv_hash = 0;
-  std::optional<std::uint64_t> soname;
-  std::vector<std::uint64_t> needed;
-  const std::uint64_t count = std::min(segment->file_bytes / 16, kMaxDynamicEntries);
+FileResult<DynamicEntries> Reader::read_dynamic_entries(const Segment& segment) {
+  DynamicEntries entries;
+  const std::uint64_t count = std::min(segment.file_bytes / 16, kMaxDynamicEntries);
   std::vector<std::byte> raw(count * 16);
-  if (!source_.read(segment->offset, raw.data(), raw.size())) {
+  if (!source_.read(segment.offset, raw.data(), raw.size())) {
     return refuse(TENON_IO, "the dynamic table cannot be read");
   }
   for (std::size_t i = 0; i < count; ++i) {
     const auto tag = load<std::int64_t>(raw.data() + 16 * i);
     const auto value = load<std::uint64_t>(raw.data() + 16 * i + 8);
     if (tag == 0) break;
-    if (tag == 1 && needed.size() < kMaxNeeded) needed.push_back(value);
-    if (tag == 4) sysv_hash = offset_of(value).value_or(0);
+    if (tag == 1 && entries.needed.size() < kMaxNeeded) entries.needed.push_back(value);
+    if (tag == 4) entries.sysv_hash = offset_of(value).value_or(0);
     if (tag == 5) strings_ = offset_of(value).value_or(0);
     if (tag == 6) symbols_ = offset_of(value).value_or(0);
     if (tag == 10) strings_bytes_ = value;
-    if (tag == 14) soname = value;
-    if (tag == 0x6ffffef5) gnu_hash = offset_of(value).value_or(0);
+    if (tag == 14) entries.soname = value;
+    if (tag == 0x6ffffef5) entries.gnu_hash = offset_of(value).value_or(0);
   }
+  return entries;
+}
+
+FileResult<void> Reader::read_dynamic() {
+  const auto segment = std::find_if(
+      segments_.begin(), segments_.end(), [](const Segment& s) { return s.type == kPtDynamic; });
+  if (segment == segments_.end())
+    return {};  // a static executable, or a stripped oddity: no symbols
+  const auto entries = read_dynamic_entries(*segment);
+  if (!entries) return tl::unexpected(entries.error());
   if (strings_ == 0 || symbols_ == 0 || !source_.holds(strings_, strings_bytes_)) {
     return refuse(TENON_INVALID_ARGUMENT,
                   "malformed ELF file: its dynamic string or symbol table lies outside the file");
   }
-  for (std::uint64_t index : needed) {
+  for (std::uint64_t index : entries->needed) {
     if (auto name = name_at(index)) file_.needed.push_back(std::move(*name));
   }
-  if (soname) file_.soname = name_at(*soname).value_or("");
-  if (gnu_hash != 0) file_.exports_entry = find_by_gnu_hash(gnu_hash, TENON_PLUGIN_SYMBOL);
-  if (!file_.exports_entry && sysv_hash != 0) {
-    file_.exports_entry = find_by_sysv_hash(sysv_hash, TENON_PLUGIN_SYMBOL);
+  if (entries->soname) file_.soname = name_at(*entries->soname).value_or("");
+  if (entries->gnu_hash != 0) {
+    file_.exports_entry = find_by_gnu_hash(entries->gnu_hash, TENON_PLUGIN_SYMBOL);
+  }
+  if (!file_.exports_entry && entries->sysv_hash != 0) {
+    file_.exports_entry = find_by_sysv_hash(entries->sysv_hash, TENON_PLUGIN_SYMBOL);
   }
   return {};
 }

@@ -68,8 +68,8 @@ std::string namespace_of(std::string_view plugin_id) {
 Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) {
   if (paths.empty()) {
     // Plans are immutable, so that all Runtimes of a process share those of the shipped set.
-    static const Result<Plans> shipped = compile_set(manifest::load_shipped());
-    return add_plans(registry, shipped);
+    static const Result<Plans> kShipped = compile_set(manifest::load_shipped());
+    return add_plans(registry, kShipped);
   }
   const std::vector<std::filesystem::path> files(paths.begin(), paths.end());
   auto loaded = manifest::load_files(files);

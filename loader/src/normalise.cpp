@@ -11,7 +11,7 @@
 namespace tenon::loader {
 namespace {
 
-constexpr std::uint64_t kMaxStructBytes = 64 * 1024;
+constexpr std::uint64_t kMaxStructBytes = std::uint64_t{64} * 1024;
 /// Up to the last required field: shutdown, behind it, is optional (D13).
 constexpr std::uint64_t kMinStructBytes =
     offsetof(tenon_plugin, enumerate) + sizeof(tenon_plugin::enumerate);

@@ -158,8 +158,8 @@ struct Process {
 };
 
 Process& process() {
-  static auto* const the_process = new Process();
-  return *the_process;
+  static auto* const kProcess = new Process();
+  return *kProcess;
 }
 
 Result<void> Plugin::set_options(const std::vector<OptionSetting>& settings,

@@ -30,9 +30,9 @@ struct Runtime::State {
 namespace {
 
 int log_level_of(const Config& config) {
-  constexpr std::array names{"error", "warn", "info", "debug"};
-  const auto at = std::find(names.begin(), names.end(), config.text("log.level"));
-  return static_cast<int>(at - names.begin());
+  constexpr std::array kNames{"error", "warn", "info", "debug"};
+  const auto at = std::find(kNames.begin(), kNames.end(), config.text("log.level"));
+  return static_cast<int>(at - kNames.begin());
 }
 
 /// The application's sink with the level that the configuration asks for, or one made here.
@@ -95,6 +95,7 @@ std::vector<LogLine> unknown_names(const Config& config,
                                    const std::vector<PluginRecord>& plugins) {
   std::vector<LogLine> lines;
   std::vector<std::string> ids;
+  ids.reserve(plugins.size());
   for (const PluginRecord& plugin : plugins) ids.push_back(plugin.id);
   const auto check_id = [&](const std::string& id, const ConfigSetting& setting) {
     if (std::find(ids.begin(), ids.end(), id) != ids.end()) return;
@@ -122,6 +123,26 @@ std::vector<LogLine> unknown_names(const Config& config,
   return lines;
 }
 
+/// Plugins that the configuration disables, for the engine's explanations.
+void exclude_disabled(const Discovery& found, EngineOptions& options) {
+  for (const auto& file : found.files) {
+    if (file.record.state == PluginState::kDisabled) {
+      options.excluded.emplace_back(file.record.id, file.record.reason);
+    }
+  }
+}
+
+/// What the registry warns of; the first is an error where the configuration is strict.
+Result<void> tell_warnings(Engine& engine, const Config& config) {
+  for (const std::string& warning : engine.registry().warnings()) {
+    if (config.flag("plugins.strict")) {
+      return fail(Error(ErrorCode::kPluginRejected, warning).with_hint("plugins.strict is set"));
+    }
+    engine.log(TENON_LOG_WARN, "registry", warning);
+  }
+  return {};
+}
+
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -129,7 +150,7 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 Runtime::~Runtime() = default;
 
-Result<Runtime> Runtime::create(RuntimeOptions options) {
+Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   if (is_shut_down()) {
     return fail(ErrorCode::kShutDown, "tenon::shutdown() was called in this process");
   }
@@ -149,11 +170,7 @@ Result<Runtime> Runtime::create(RuntimeOptions options) {
   Discovery found = loader::discover(discovery_options(options, config), options.environment);
   state->searched = found.searched;
   EngineOptions engine_options = loader::engine_options(config);
-  for (const auto& file : found.files) {
-    if (file.record.state == PluginState::kDisabled) {
-      engine_options.excluded.emplace_back(file.record.id, file.record.reason);
-    }
-  }
+  exclude_disabled(found, engine_options);
   state->engine = Engine::create(std::move(engine_options), std::move(sink));
   Engine& engine = *state->engine;
   const auto tell = [&](const std::vector<LogLine>& lines) {
@@ -171,12 +188,7 @@ Result<Runtime> Runtime::create(RuntimeOptions options) {
   hide_devices(engine, config);
   TENON_TRY(state->intake->check_required());
   engine.registry().publish();
-  for (const std::string& warning : engine.registry().warnings()) {
-    if (config.flag("plugins.strict")) {
-      return fail(Error(ErrorCode::kPluginRejected, warning).with_hint("plugins.strict is set"));
-    }
-    engine.log(TENON_LOG_WARN, "registry", warning);
-  }
+  TENON_TRY(tell_warnings(engine, config));
   tell(unknown_names(config, *engine.registry().snapshot(), state->intake->records()));
   return Runtime(std::move(state));
 }

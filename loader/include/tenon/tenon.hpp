@@ -72,7 +72,7 @@ class Runtime {
   /// @errors ConfigInvalid, ManifestInvalid, PluginRejected for a required plugin, ShutDown.
   static Result<Runtime> from_environment() { return create({}); }
   /// The same, with explicit options. A plugin that fails is reported and skipped unless required.
-  static Result<Runtime> create(RuntimeOptions options);
+  static Result<Runtime> create(const RuntimeOptions& options);
 
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;

@@ -16,8 +16,8 @@ constexpr std::int64_t kTileColumns = 16;
 constexpr std::int64_t kBlockRows = 64;
 
 /// Eight doubles; a level with narrower registers takes several for one.
-typedef double Lanes
-    __attribute__((vector_size(64)));  // NOLINT(modernize-use-using): takes the attribute
+// NOLINTNEXTLINE(modernize-use-using): takes the attribute
+typedef double Lanes __attribute__((vector_size(64)));
 
 /// One matrix product; strides in elements.
 template <class T>

@@ -24,8 +24,9 @@ inline namespace sdk {
 using KernelRows = Span<const tenon_kernel_type>;
 template <class... KernelTypes>
 [[nodiscard]] KernelRows kernel_rows() {
-  static const tenon_kernel_type rows[] = {detail::kernel_row<KernelTypes>()...};
-  return KernelRows(rows);
+  static const std::array<tenon_kernel_type, sizeof...(KernelTypes)> kRows{
+      detail::kernel_row<KernelTypes>()...};
+  return KernelRows(kRows);
 }
 
 namespace detail {
