@@ -97,9 +97,7 @@ template <class A, class T>
 requires std::is_integral_v<T> || std::is_enum_v<T>
 void archive(A& a, T& v) {
   if constexpr (A::kReads) {
-    if constexpr (std::is_enum_v<T>) {
-      v = static_cast<T>(a.number());
-    } else if constexpr (std::is_signed_v<T>) {
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
       v = static_cast<T>(unzigzag(a.number()));
     } else {
       v = static_cast<T>(a.number());

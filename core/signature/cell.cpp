@@ -231,17 +231,23 @@ Order order_numbers(const Cell& a, const Cell& b) {
   return a.i < b.i ? Order::kLess : Order::kGreater;
 }
 
+namespace {
+
+bool equal_sequences(const Cell& a, const Cell& b) {
+  if (a.count != b.count) return false;
+  if (a.tag == Tag::kInts && b.tag == Tag::kInts)
+    return std::equal(a.ints, a.ints + a.count, b.ints);
+  for (std::size_t i = 0; i < a.count; ++i) {
+    if (!equal(a.item(i), b.item(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool equal(const Cell& a, const Cell& b) {
   if (a.is_number() && b.is_number()) return order_numbers(a, b) == Order::kEqual;
-  if (a.is_sequence() && b.is_sequence()) {
-    if (a.count != b.count) return false;
-    if (a.tag == Tag::kInts && b.tag == Tag::kInts)
-      return std::equal(a.ints, a.ints + a.count, b.ints);
-    for (std::size_t i = 0; i < a.count; ++i) {
-      if (!equal(a.item(i), b.item(i))) return false;
-    }
-    return true;
-  }
+  if (a.is_sequence() && b.is_sequence()) return equal_sequences(a, b);
   const auto name = [](const Cell& c) {
     return c.tag == Tag::kDType ? name_of(c.dtype()) : c.str();
   };

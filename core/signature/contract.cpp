@@ -71,6 +71,23 @@ void append_arg(std::string& text,
   text += '\n';
 }
 
+/// One item of a list of a call; nothing where the value is no list.
+std::optional<tenon_value> item_of(const tenon_value& list, std::size_t i) {
+  tenon_value item{};
+  if (list.kind == TENON_VALUE_INTS) {
+    item.kind = TENON_VALUE_INT;
+    item.i = static_cast<const std::int64_t*>(list.data)[i];
+  } else if (list.kind == TENON_VALUE_FLOATS) {
+    item.kind = TENON_VALUE_FLOAT;
+    item.f = static_cast<const double*>(list.data)[i];
+  } else if (list.kind == TENON_VALUE_LIST) {
+    item = static_cast<const tenon_value*>(list.data)[i];
+  } else {
+    return std::nullopt;
+  }
+  return item;
+}
+
 /// True where a value of a call is what a default says.
 bool equals(const tenon_value& got, const Value& expected) {
   if (expected.is_none()) return got.kind == TENON_VALUE_NONE;
@@ -97,19 +114,8 @@ bool equals(const tenon_value& got, const Value& expected) {
   const ValueList* list = expected.get_if<ValueList>();
   if (list == nullptr || got.count != list->items.size()) return false;
   for (std::size_t i = 0; i < list->items.size(); ++i) {
-    tenon_value item{};
-    if (got.kind == TENON_VALUE_INTS) {
-      item.kind = TENON_VALUE_INT;
-      item.i = static_cast<const std::int64_t*>(got.data)[i];
-    } else if (got.kind == TENON_VALUE_FLOATS) {
-      item.kind = TENON_VALUE_FLOAT;
-      item.f = static_cast<const double*>(got.data)[i];
-    } else if (got.kind == TENON_VALUE_LIST) {
-      item = static_cast<const tenon_value*>(got.data)[i];
-    } else {
-      return false;
-    }
-    if (!equals(item, list->items[i])) return false;
+    const std::optional<tenon_value> item = item_of(got, i);
+    if (!item || !equals(*item, list->items[i])) return false;
   }
   return true;
 }
@@ -152,7 +158,8 @@ std::vector<std::string> names_of(const tenon_arg& arg) {
 
 std::vector<std::string> names_of(const std::vector<DType>& dtypes) {
   std::vector<std::string> names;
-  for (DType d : dtypes) names.push_back(dtype_text(to_abi(d)));
+  names.reserve(dtypes.size());
+  for (const DType d : dtypes) names.push_back(dtype_text(to_abi(d)));
   return names;
 }
 
@@ -473,71 +480,79 @@ Result<void> ContractMatcher::watch_unlisted() {
   return {};
 }
 
+std::optional<ContractMatch::Newer> ContractMatch::newer_field(const FieldWatch& watch,
+                                                               const CallFieldDecl& host,
+                                                               const tenon_value& got) {
+  if (watch.unlisted) {
+    if (equals(got, watch.expected)) return std::nullopt;
+    return Newer{host.name,
+                 -1,
+                 fmt::format("the plugin's contract has no field '{}', and this call does not "
+                             "leave it at {}",
+                             host.name,
+                             watch.expected.to_string())};
+  }
+  if (got.kind == TENON_VALUE_NONE) {
+    if (!watch.none_unlisted) return std::nullopt;
+    return Newer{host.name,
+                 -1,
+                 fmt::format("the plugin's contract does not list field '{}' as optional, and "
+                             "this call has none",
+                             host.name)};
+  }
+  if (!watch.some_unlisted || got.kind != TENON_VALUE_STR) return std::nullopt;
+  const std::string_view member(static_cast<const char*>(got.data), got.count);
+  if (std::find(watch.members.begin(), watch.members.end(), member) != watch.members.end())
+    return std::nullopt;
+  return Newer{
+      host.name,
+      -1,
+      fmt::format("the plugin's contract has no member '{}' in field '{}'", member, host.name)};
+}
+
+std::optional<ContractMatch::Newer> ContractMatch::newer_arg(const ArgWatch& watch,
+                                                             const InterfaceArgDecl& host,
+                                                             bool present,
+                                                             std::span<const tenon_dtype> dtypes) {
+  if (watch.plugin < 0) {
+    if (!present) return std::nullopt;
+    return Newer{host.name,
+                 -1,
+                 fmt::format("the plugin's contract has no argument '{}', which this call passes",
+                             host.name)};
+  }
+  if (!present) {
+    if (!watch.absent_unlisted) return std::nullopt;
+    return Newer{host.name,
+                 watch.plugin,
+                 fmt::format("the plugin's contract does not list argument '{}' as optional, and "
+                             "this call leaves it out",
+                             host.name)};
+  }
+  if (!watch.some_unlisted) return std::nullopt;
+  const tenon_dtype& got = dtypes[watch.host];
+  if (std::any_of(
+          watch.dtypes.begin(), watch.dtypes.end(), [&](tenon_dtype d) { return same(d, got); }))
+    return std::nullopt;
+  return Newer{
+      host.name,
+      watch.plugin,
+      fmt::format(
+          "the plugin's contract does not list {} for argument '{}'", dtype_text(got), host.name)};
+}
+
 std::optional<ContractMatch::Newer> ContractMatch::newer(
     const InterfaceDecl& host,
     std::span<const tenon_value> fields,
     std::span<const tenon_arg_facts> args,
     std::span<const tenon_dtype> dtypes) const {
   for (const FieldWatch& watch : field_watches_) {
-    const CallFieldDecl& h = host.fields[watch.host];
-    const tenon_value& got = fields[watch.host];
-    if (watch.unlisted) {
-      if (equals(got, watch.expected)) continue;
-      return Newer{
-          h.name,
-          -1,
-          fmt::format(
-              "the plugin's contract has no field '{}', and this call does not leave it at {}",
-              h.name,
-              watch.expected.to_string())};
-    }
-    if (got.kind == TENON_VALUE_NONE) {
-      if (!watch.none_unlisted) continue;
-      return Newer{
-          h.name,
-          -1,
-          fmt::format(
-              "the plugin's contract does not list field '{}' as optional, and this call has none",
-              h.name)};
-    }
-    if (!watch.some_unlisted || got.kind != TENON_VALUE_STR) continue;
-    const std::string_view member(static_cast<const char*>(got.data), got.count);
-    if (std::find(watch.members.begin(), watch.members.end(), member) == watch.members.end()) {
-      return Newer{
-          h.name,
-          -1,
-          fmt::format("the plugin's contract has no member '{}' in field '{}'", member, h.name)};
-    }
+    auto found = newer_field(watch, host.fields[watch.host], fields[watch.host]);
+    if (found) return found;
   }
   for (const ArgWatch& watch : arg_watches_) {
-    const InterfaceArgDecl& h = host.args[watch.host];
-    const bool present = args[watch.host].present != 0;
-    if (watch.plugin < 0) {
-      if (!present) continue;
-      return Newer{h.name,
-                   -1,
-                   fmt::format("the plugin's contract has no argument '{}', which this call passes",
-                               h.name)};
-    }
-    if (!present) {
-      if (!watch.absent_unlisted) continue;
-      return Newer{h.name,
-                   watch.plugin,
-                   fmt::format("the plugin's contract does not list argument '{}' as optional, and "
-                               "this call leaves it out",
-                               h.name)};
-    }
-    if (!watch.some_unlisted) continue;
-    const tenon_dtype got = dtypes[watch.host];
-    if (std::none_of(watch.dtypes.begin(), watch.dtypes.end(), [&](tenon_dtype d) {
-          return same(d, got);
-        })) {
-      return Newer{
-          h.name,
-          watch.plugin,
-          fmt::format(
-              "the plugin's contract does not list {} for argument '{}'", dtype_text(got), h.name)};
-    }
+    auto found = newer_arg(watch, host.args[watch.host], args[watch.host].present != 0, dtypes);
+    if (found) return found;
   }
   return std::nullopt;
 }

@@ -83,6 +83,26 @@ class RangedWalk {
     return static_cast<std::int64_t>(sizes->size());
   }
 
+  /// The axes that a step counts to find its place, all of them and those before a splice.
+  Result<void> widths(const Step& s,
+                      const TensorTerm& term,
+                      std::int64_t& before,
+                      std::int64_t& all) {
+    for (std::size_t i = 0; i < term.elements.size(); ++i) {
+      if (s.kind == StepKind::kBindSplice && i == s.element) {
+        before = all;
+        continue;
+      }
+      // Only the splices on the side from which the element is placed are known.
+      const bool needed = s.kind == StepKind::kRank || s.kind == StepKind::kBindSplice ||
+                          (s.from_back ? i >= s.element : i < s.element);
+      std::int64_t w = 0;
+      if (needed) TENON_TRY_ASSIGN(w, width(term.elements[i], s.tensor));
+      all += w;
+    }
+    return {};
+  }
+
   Result<void> step(const Step& s) {
     if (s.kind == StepKind::kLet) {
       symbols_[s.target] = evaluator_.evaluate(s.expr);
@@ -99,18 +119,7 @@ class RangedWalk {
     const std::vector<SizeRange> sizes = sizes_of(s.tensor);
     std::int64_t before = 0;
     std::int64_t all = 0;
-    for (std::size_t i = 0; i < term.elements.size(); ++i) {
-      if (s.kind == StepKind::kBindSplice && i == s.element) {
-        before = all;
-        continue;
-      }
-      // Only the splices on the side from which the element is placed are known.
-      const bool needed = s.kind == StepKind::kRank || s.kind == StepKind::kBindSplice ||
-                          (s.from_back ? i >= s.element : i < s.element);
-      std::int64_t w = 0;
-      if (needed) TENON_TRY_ASSIGN(w, width(term.elements[i], s.tensor));
-      all += w;
-    }
+    TENON_TRY(widths(s, term, before, all));
     const auto rank = static_cast<std::int64_t>(sizes.size());
     const auto wrong_rank = [&] {
       return refuse(fmt::format("{} has rank {}, but is declared {}",

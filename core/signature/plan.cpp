@@ -111,6 +111,25 @@ std::vector<bool> Plan::unsolved_lets(const BranchEntry& entry) const {
   return unsolved;
 }
 
+namespace {
+
+/// Folds an interface's fields and the dtypes of its temporaries.
+void fold_interface(Folder& folder,
+                    const InterfaceData& interface,
+                    std::vector<Expr>& fields,
+                    std::vector<Expr>& temporary_dtypes) {
+  for (const TextExpr& field : interface.fields) {
+    fields.push_back(field.given() ? folder.fold(field.root) : kNoExpr);
+    folder.forget_error();
+  }
+  for (const ArgData& arg : interface.args) {
+    temporary_dtypes.push_back(arg.dtype.given() ? folder.fold(arg.dtype.root) : kNoExpr);
+    folder.forget_error();
+  }
+}
+
+}  // namespace
+
 void Plan::finish_entry(BranchEntry& entry) const {
   Branch& branch = entry.branch;
   entry.written = branch.written;
@@ -144,15 +163,7 @@ void Plan::finish_entry(BranchEntry& entry) const {
   entry.temporary_dtypes.resize(data_.interfaces.size());
   for (std::uint32_t i = 0; i < data_.interfaces.size(); ++i) {
     const InterfaceData& interface = data_.interfaces[i];
-    for (const TextExpr& field : interface.fields) {
-      entry.fields[i].push_back(field.given() ? folder.fold(field.root) : kNoExpr);
-      folder.forget_error();
-    }
-    for (const ArgData& arg : interface.args) {
-      entry.temporary_dtypes[i].push_back(arg.dtype.given() ? folder.fold(arg.dtype.root)
-                                                            : kNoExpr);
-      folder.forget_error();
-    }
+    fold_interface(folder, interface, entry.fields[i], entry.temporary_dtypes[i]);
     const std::uint32_t step = decl_.interfaces[i].step;
     entry.conditions.push_back(interface.when.given() ? folder.fold(interface.when.root) : kNoExpr);
     folder.forget_error();

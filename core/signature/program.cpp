@@ -128,6 +128,36 @@ class ProgramMaker {
   // ---- Expressions
   // --------------------------------------------------------------------------------------
 
+  [[nodiscard]] bool is_literal(Expr e) const { return pool_.at(e).op == Op::kInt; }
+  [[nodiscard]] std::int64_t literal_value(Expr e) const { return pool_.at(e).value; }
+
+  /// Emits what puts `left op right` into a cell, by the instruction for a literal where one fits.
+  void arithmetic(Op op, Expr left, Expr right, std::uint16_t cell) {
+    const bool literal = is_literal(right);
+    const std::int64_t value = literal ? literal_value(right) : 0;
+    if (op == Op::kAdd && literal) {
+      emit(Code::kAddImm, cell, int_cell(left), 0, value);
+    } else if (op == Op::kAdd && is_literal(left)) {
+      emit(Code::kAddImm, cell, int_cell(right), 0, literal_value(left));
+    } else if (op == Op::kSub && literal && value > -(std::int64_t{1} << 62)) {
+      emit(Code::kAddImm, cell, int_cell(left), 0, -value);
+    } else if (op == Op::kMul && is_literal(left)) {
+      emit(Code::kMulImm, cell, int_cell(right), 0, literal_value(left));
+    } else if (op == Op::kMul && literal) {
+      emit(Code::kMulImm, cell, int_cell(left), 0, value);
+    } else if (op == Op::kFloorDiv && literal && value > 0) {
+      emit(Code::kFloorDivImm, cell, int_cell(left), 0, value);
+    } else if (op == Op::kMod && literal && value > 0) {
+      emit(Code::kModImm, cell, int_cell(left), 0, value);
+    } else {
+      static constexpr Code kCodes[] = {
+          Code::kAdd, Code::kSub, Code::kMul, Code::kFloorDiv, Code::kMod};
+      const std::uint16_t a = int_cell(left);
+      const std::uint16_t b = int_cell(right);
+      emit(kCodes[static_cast<std::size_t>(op) - static_cast<std::size_t>(Op::kAdd)], cell, a, b);
+    }
+  }
+
   /// The cell that holds an int; instructions that compute it are emitted.
   std::uint16_t int_cell(Expr e) {
     const Node& n = pool_.at(e);
@@ -143,41 +173,14 @@ class ProgramMaker {
       emit(Code::kEvaluate, cell, 0, 0, e);
       return cell;
     }
-    const auto literal = [&](Expr x) { return pool_.at(x).op == Op::kInt; };
-    const auto value = [&](Expr x) { return pool_.at(x).value; };
     switch (n.op) {
       case Op::kAdd:
       case Op::kSub:
       case Op::kMul:
       case Op::kFloorDiv:
-      case Op::kMod: {
-        const Expr left = pool_.child(e, 0);
-        const Expr right = pool_.child(e, 1);
-        const bool negatable = literal(right) && value(right) > -(std::int64_t{1} << 62);
-        if (n.op == Op::kAdd && literal(right))
-          return emit(Code::kAddImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kAdd && literal(left))
-          return emit(Code::kAddImm, cell, int_cell(right), 0, value(left)), cell;
-        if (n.op == Op::kSub && negatable)
-          return emit(Code::kAddImm, cell, int_cell(left), 0, -value(right)), cell;
-        if (n.op == Op::kMul && literal(left))
-          return emit(Code::kMulImm, cell, int_cell(right), 0, value(left)), cell;
-        if (n.op == Op::kMul && literal(right))
-          return emit(Code::kMulImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kFloorDiv && literal(right) && value(right) > 0)
-          return emit(Code::kFloorDivImm, cell, int_cell(left), 0, value(right)), cell;
-        if (n.op == Op::kMod && literal(right) && value(right) > 0)
-          return emit(Code::kModImm, cell, int_cell(left), 0, value(right)), cell;
-        static constexpr Code kCodes[] = {
-            Code::kAdd, Code::kSub, Code::kMul, Code::kFloorDiv, Code::kMod};
-        const std::uint16_t a = int_cell(left);
-        const std::uint16_t b = int_cell(right);
-        emit(kCodes[static_cast<std::size_t>(n.op) - static_cast<std::size_t>(Op::kAdd)],
-             cell,
-             a,
-             b);
+      case Op::kMod:
+        arithmetic(n.op, pool_.child(e, 0), pool_.child(e, 1), cell);
         return cell;
-      }
       case Op::kPrimitive:
         if (primitives()[static_cast<std::size_t>(n.value)].name == "len" &&
             is_sequence_symbol(pool_.child(e, 0))) {
@@ -186,12 +189,12 @@ class ProgramMaker {
         }
         break;
       case Op::kSubscript:
-        if (literal(pool_.child(e, 1)) && value(pool_.child(e, 1)) >= 0 &&
-            value(pool_.child(e, 1)) < 1024) {
+        if (is_literal(pool_.child(e, 1)) && literal_value(pool_.child(e, 1)) >= 0 &&
+            literal_value(pool_.child(e, 1)) < 1024) {
           emit(Code::kItem,
                cell,
                symbol_of(pool_.child(e, 0)),
-               static_cast<std::size_t>(value(pool_.child(e, 1))));
+               static_cast<std::size_t>(literal_value(pool_.child(e, 1))));
           return cell;
         }
         break;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-__extension__ typedef __int128 Wide;  // products of two 64-bit ends
+__extension__ using Wide = __int128;  // products of two 64-bit ends
 
 std::int64_t clamped(Wide v) {
   if (v < kLeast) return kLeast;
@@ -155,37 +155,58 @@ Ranged RangeEvaluator::exact(Expr e, const std::vector<Ranged>& kids) {
   return Ranged::unknown();
 }
 
+namespace {
+
+/// A comparison of two values that are known; nothing where they have no order.
+std::optional<bool> decided_exact(CompareOp op, const Ranged& left, const Ranged& right) {
+  const auto a = left.as_interval();
+  const auto b = right.as_interval();
+  if (a && b && op < CompareOp::kIn) {
+    if (const auto one = decided(op, *a, *b)) return one;
+  }
+  const bool same = equal(left.exact, right.exact);
+  if (op == CompareOp::kEq) return same;
+  if (op == CompareOp::kNe) return !same;
+  const bool membership = op == CompareOp::kIn || op == CompareOp::kNotIn;
+  if (!membership || !right.exact.is_sequence()) return std::nullopt;
+  bool found = false;
+  for (std::size_t k = 0; k < right.exact.count; ++k)
+    found = found || equal(right.exact.item(k), left.exact);
+  return found == (op == CompareOp::kIn);
+}
+
+/// Whether two sequences of sizes are the same, where it is decided.
+std::optional<bool> same_sizes(const std::vector<SizeRange>& x, const std::vector<SizeRange>& y) {
+  std::optional<bool> same = x.size() == y.size();
+  for (std::size_t k = 0; k < std::min(x.size(), y.size()) && same != false; ++k) {
+    const auto item = decided(CompareOp::kEq, x[k], y[k]);
+    same = item == false ? item : item && same ? same : std::nullopt;
+  }
+  return same;
+}
+
+/// A comparison of two values, where it is decided.
+std::optional<bool> decided(CompareOp op, const Ranged& left, const Ranged& right) {
+  if (left.is_exact() && right.is_exact()) return decided_exact(op, left, right);
+  if (const auto a = left.as_interval(), b = right.as_interval(); a && b)
+    return decided(op, *a, *b);
+  if (op != CompareOp::kEq && op != CompareOp::kNe) return std::nullopt;
+  const auto x = left.as_sizes();
+  const auto y = right.as_sizes();
+  if (!x || !y) return std::nullopt;
+  const std::optional<bool> same = same_sizes(*x, *y);
+  return same ? std::optional(*same == (op == CompareOp::kEq)) : std::nullopt;
+}
+
+}  // namespace
+
 Ranged RangeEvaluator::compare(Expr e) {
   std::optional<bool> all = true;
   Ranged left = evaluate(pool_.child(e, 0));
   for (std::size_t i = 1; i < pool_.at(e).count; ++i) {
     Ranged right = evaluate(pool_.child(e, i));
     const CompareOp op = pool_.compare_op(e, i - 1);
-    std::optional<bool> one;
-    if (left.is_exact() && right.is_exact()) {
-      const bool same = equal(left.exact, right.exact);
-      const auto a = left.as_interval();
-      const auto b = right.as_interval();
-      if (a && b && op < CompareOp::kIn) one = decided(op, *a, *b);
-      if (!one && op == CompareOp::kEq) one = same;
-      if (!one && op == CompareOp::kNe) one = !same;
-      if (!one && (op == CompareOp::kIn || op == CompareOp::kNotIn) && right.exact.is_sequence()) {
-        bool found = false;
-        for (std::size_t k = 0; k < right.exact.count; ++k)
-          found = found || equal(right.exact.item(k), left.exact);
-        one = found == (op == CompareOp::kIn);
-      }
-    } else if (const auto a = left.as_interval(), b = right.as_interval(); a && b) {
-      one = decided(op, *a, *b);
-    } else if (const auto x = left.as_sizes(), y = right.as_sizes();
-               x && y && (op == CompareOp::kEq || op == CompareOp::kNe)) {
-      std::optional<bool> same = x->size() == y->size();
-      for (std::size_t k = 0; k < std::min(x->size(), y->size()) && same != false; ++k) {
-        const auto item = decided(CompareOp::kEq, (*x)[k], (*y)[k]);
-        same = item == false ? item : item && same ? same : std::nullopt;
-      }
-      one = same ? std::optional(*same == (op == CompareOp::kEq)) : std::nullopt;
-    }
+    const std::optional<bool> one = decided(op, left, right);
     if (one == false) return Ranged::of(Cell::boolean(false));
     if (!one) all = std::nullopt;
     left = std::move(right);
@@ -305,6 +326,32 @@ Ranged RangeEvaluator::each(Expr e) {
   return gather(items);
 }
 
+namespace {
+
+/// Broadcasts one more size into a result's; false where the two never fit.
+bool meet(SizeRange& r, SizeRange s) {
+  const bool r_one = r.low == 1 && r.high == 1;
+  const bool s_one = s.low == 1 && s.high == 1;
+  if (s_one) return true;
+  const bool r_may = r.low <= 1 && r.high >= 1;
+  const bool s_may = s.low <= 1 && s.high >= 1;
+  const SizeRange met{std::max(r.low, s.low), std::min(r.high, s.high)};
+  if (r_one) {
+    r = s;
+  } else if (r_may && s_may) {
+    r = hull(r, s);
+  } else if (r_may || s_may) {  // the one that is surely not 1 decides
+    r = r_may ? s : r;
+  } else if (met.low <= met.high) {
+    r = met;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
   std::vector<SizeRange> result;
   for (const Ranged& argument : arguments) {
@@ -313,26 +360,9 @@ Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
     if (sizes->size() > result.size())
       result.insert(result.begin(), sizes->size() - result.size(), SizeRange{1, 1});
     for (std::size_t k = 0; k < sizes->size(); ++k) {
-      SizeRange& r = result[result.size() - 1 - k];
-      const SizeRange s = (*sizes)[sizes->size() - 1 - k];
-      const bool r_one = r.low == 1 && r.high == 1;
-      const bool s_one = s.low == 1 && s.high == 1;
-      if (s_one) continue;
-      const bool r_may = r.low <= 1 && r.high >= 1;
-      const bool s_may = s.low <= 1 && s.high >= 1;
-      const SizeRange met{std::max(r.low, s.low), std::min(r.high, s.high)};
-      if (r_one) {
-        r = s;
-      } else if (r_may && s_may) {
-        r = hull(r, s);
-      } else if (r_may || s_may) {  // the one that is surely not 1 decides
-        r = r_may ? s : r;
-      } else if (met.low <= met.high) {
-        r = met;
-      } else {
-        if (failure_.empty()) failure_ = "sizes do not broadcast";
-        return Ranged::unknown();
-      }
+      if (meet(result[result.size() - 1 - k], (*sizes)[sizes->size() - 1 - k])) continue;
+      if (failure_.empty()) failure_ = "sizes do not broadcast";
+      return Ranged::unknown();
     }
   }
   return Ranged::of(std::move(result));

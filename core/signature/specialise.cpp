@@ -52,6 +52,7 @@ class Solver {
            const std::vector<bool>& foreign_dtypes,
            std::vector<Step>& steps) {
     std::vector<Progress> progress;
+    progress.reserve(tensors.size());
     for (const TensorTerm* t : tensors) progress.push_back(begin(*t, skip, foreign_dtypes));
     bool any = true;
     while (any) {
@@ -300,6 +301,68 @@ std::vector<bool> known_parameters(const PlanData& data) {
   return known;
 }
 
+/// Folds the refinements: those that are decided settle or reject, the others are returned with
+/// their names added to `names`.
+std::vector<RefinementTerm> fold_refinements(const PlanData& data,
+                                             Folder& folder,
+                                             Prefix& prefix,
+                                             std::vector<std::uint32_t>& names) {
+  std::vector<RefinementTerm> folded;
+  for (std::uint32_t i = 0; i < data.refinements.size(); ++i) {
+    const Expr e = folder.fold(data.refinements[i].root);
+    folder.forget_error();
+    if (e == kNoExpr) continue;
+    const auto decided = constant_bool(prefix.pool, e);
+    if (decided && !*decided && !prefix.rejected_by) prefix.rejected_by = i;
+    if (decided) prefix.settled[i] = *decided;
+    if (!decided && !reads_presence(prefix.pool, e)) {
+      folded.push_back({i, e});
+      collect_symbols(prefix.pool, e, names, false);
+    }
+  }
+  return folded;
+}
+
+/// True where folding failed; the branch keeps its first error.
+bool take_error(Folder& folder, Branch& branch, std::uint32_t symbol) {
+  if (!folder.failed()) return false;
+  if (!branch.error) {
+    branch.error = folder.error();
+    branch.error_symbol = symbol;
+  }
+  folder.forget_error();
+  return true;
+}
+
+void fold_refinements(const PlanData& data,
+                      const Prefix& prefix,
+                      Folder& folder,
+                      Branch& branch,
+                      std::vector<std::uint32_t>& names) {
+  for (std::uint32_t i = 0; i < data.refinements.size(); ++i) {
+    const Expr e = folder.fold(data.refinements[i].root);
+    if (take_error(folder, branch, static_cast<std::uint32_t>(data.symbols.size()) + i)) continue;
+    const auto decided = constant_bool(branch.pool, e);
+    if (decided && !*decided && !branch.rejected_by) branch.rejected_by = i;
+    if (!decided && !prefix.settled[i]) branch.refinements.push_back({i, e});
+    if (!decided) collect_symbols(branch.pool, e, names, false);
+  }
+}
+
+/// Whether the call writes each input.
+void fold_written(const PlanData& data, Folder& folder, Branch& branch) {
+  for (std::uint32_t i = 0; i < data.inputs.size(); ++i) {
+    const TensorDecl& decl = data.decl.inputs[i];
+    bool written = decl.mutated == When::kAlways;
+    if (decl.mutated == When::kConditional) {
+      written =
+          constant_bool(branch.pool, folder.fold(data.inputs[i].mutated.root)).value_or(false);
+      take_error(folder, branch, data.first_input + i);
+    }
+    branch.written.push_back(written && branch.inputs[i].passed);
+  }
+}
+
 }  // namespace
 
 Prefix make_prefix(const PlanData& data, const Choices& choices) {
@@ -319,20 +382,8 @@ Prefix make_prefix(const PlanData& data, const Choices& choices) {
   for (TensorTerm& term : prefix.construction_tensors) {
     if (term.passed && term.dtype != kNoExpr) passed.push_back(&term);
   }
-  std::vector<RefinementTerm> folded;
   std::vector<std::uint32_t> names;
-  for (std::uint32_t i = 0; i < data.refinements.size(); ++i) {
-    const Expr e = folder.fold(data.refinements[i].root);
-    folder.forget_error();
-    if (e == kNoExpr) continue;
-    const auto decided = constant_bool(prefix.pool, e);
-    if (decided && !*decided && !prefix.rejected_by) prefix.rejected_by = i;
-    if (decided) prefix.settled[i] = *decided;
-    if (!decided && !reads_presence(prefix.pool, e)) {
-      folded.push_back({i, e});
-      collect_symbols(prefix.pool, e, names, false);
-    }
-  }
+  const std::vector<RefinementTerm> folded = fold_refinements(data, folder, prefix, names);
   // Sizes of tensors that every call passes, as far as construction knows them.
   std::vector<std::pair<std::uint32_t, Element>> sizes;
   for (std::uint32_t symbol = data.first_construction; symbol < data.out_symbol; ++symbol) {
@@ -373,50 +424,24 @@ Branch make_branch(const PlanData& data, const Prefix& prefix, const Choices& ch
   branch.lets.assign(data.lets.size(), kNoExpr);
   branch.has_out = branch.facts.presence[data.out_symbol] == 1;
   Folder folder(data, branch.facts, branch.pool);
-  const auto failed = [&](std::uint32_t symbol) {
-    if (!folder.failed()) return false;
-    if (!branch.error) {
-      branch.error = folder.error();
-      branch.error_symbol = symbol;
-    }
-    folder.forget_error();
-    return true;
-  };
-
   std::vector<std::uint32_t> names;
-  for (std::uint32_t i = 0; i < data.refinements.size(); ++i) {
-    const Expr e = folder.fold(data.refinements[i].root);
-    if (failed(static_cast<std::uint32_t>(data.symbols.size()) + i)) continue;
-    const auto decided = constant_bool(branch.pool, e);
-    if (decided && !*decided && !branch.rejected_by) branch.rejected_by = i;
-    if (!decided && !prefix.settled[i]) branch.refinements.push_back({i, e});
-    if (!decided) collect_symbols(branch.pool, e, names, false);
-  }
+  fold_refinements(data, prefix, folder, branch, names);
   if (branch.rejected_by) return branch;
 
   const auto fold_all =
       [&](std::uint32_t first, std::size_t count, std::vector<TensorTerm>& terms) {
         for (std::uint32_t i = 0; i < count; ++i) {
           terms.push_back(fold_tensor(data, folder, branch.pool, first + i, branch.facts));
-          if (failed(first + i)) terms.back().passed = false;
+          if (take_error(folder, branch, first + i)) terms.back().passed = false;
           if (terms.back().passed) read_term(branch.pool, terms.back(), names);
         }
       };
   fold_all(data.first_construction, data.construction_tensors.size(), branch.construction_tensors);
   fold_all(data.first_input, data.inputs.size(), branch.inputs);
   fold_all(data.first_output, data.outputs.size(), branch.outputs);
-  for (std::uint32_t i = 0; i < data.inputs.size(); ++i) {
-    const TensorDecl& decl = data.decl.inputs[i];
-    bool written = decl.mutated == When::kAlways;
-    if (decl.mutated == When::kConditional) {
-      written =
-          constant_bool(branch.pool, folder.fold(data.inputs[i].mutated.root)).value_or(false);
-      failed(data.first_input + i);
-    }
-    branch.written.push_back(written && branch.inputs[i].passed);
-  }
+  fold_written(data, folder, branch);
   reach_lets(data, folder, branch.pool, names, branch.lets);
-  failed(data.first_let);
+  take_error(folder, branch, data.first_let);
   if (branch.error) return branch;
 
   std::vector<bool> known = prefix.known;

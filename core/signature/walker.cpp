@@ -269,6 +269,25 @@ bool Walker::combos() {
   return false;
 }
 
+bool Walker::append_axis(const TensorTerm& term, Expr e, const Cell& item, OutputSpec& spec) {
+  if (spec.shape.size() == kMaxRank) {
+    if (error_ == nullptr) return false;
+    return mismatch(fmt::format("{} would have more than {} axes", name(term.symbol), kMaxRank),
+                    term.symbol);
+  }
+  if (item.tag != Tag::kInt || item.i < 0) {
+    if (error_ == nullptr) return false;
+    return mismatch(fmt::format("{} would have size {} on axis {}, declared as {}",
+                                name(term.symbol),
+                                print(item),
+                                spec.shape.size(),
+                                print(branch_->pool, e, data_.symbol_names)),
+                    term.symbol);
+  }
+  spec.shape.push_back(item.i);
+  return true;
+}
+
 bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
   spec.shape.resize(0);
   for (const Element& e : term.elements) {
@@ -277,21 +296,7 @@ bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
     const std::size_t count = e.splice ? cell.count : 1;
     for (std::size_t i = 0; i < count; ++i) {
       const Cell item = e.splice ? cell.item(i) : cell;
-      if (spec.shape.size() == kMaxRank) {
-        if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} would have more than {} axes", name(term.symbol), kMaxRank),
-                        term.symbol);
-      }
-      if (item.tag != Tag::kInt || item.i < 0) {
-        if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} would have size {} on axis {}, declared as {}",
-                                    name(term.symbol),
-                                    print(item),
-                                    spec.shape.size(),
-                                    print(branch_->pool, e.expr, data_.symbol_names)),
-                        term.symbol);
-      }
-      spec.shape.push_back(item.i);
+      if (!append_axis(term, e.expr, item, spec)) return false;
     }
   }
   const auto elements = element_count(spec.shape);
@@ -323,34 +328,40 @@ bool Walker::output(std::uint32_t index, const TensorTerm& term) {
   return term.list_count == kNoExpr ? infer_shape(term, spec) : output_list(term, spec);
 }
 
+bool Walker::device_of(const TensorTerm& term,
+                       const TensorView& view,
+                       const Device*& first,
+                       std::uint32_t& first_symbol) {
+  if (tensor_decl(data_, term.symbol).on_cpu) {
+    if (view.device.kind == DeviceKind()) return true;
+    if (error_ == nullptr) return false;
+    return mismatch(
+        fmt::format(
+            "{} is on {}, but is declared device: cpu", name(term.symbol), view.device.to_string()),
+        term.symbol);
+  }
+  if (first == nullptr) {
+    first = &view.device;
+    first_symbol = term.symbol;
+  } else if (!(*first == view.device)) {
+    if (error_ == nullptr) return false;
+    return mismatch(fmt::format("{} is on {}, but {} is on {}: one call runs on one device",
+                                name(first_symbol),
+                                first->to_string(),
+                                name(term.symbol),
+                                view.device.to_string()),
+                    term.symbol);
+  }
+  return true;
+}
+
 bool Walker::devices(const Branch& branch) {
   const Device* first = nullptr;
   std::uint32_t first_symbol = 0;
   for (const TensorTerm& term : branch.inputs) {
-    const TensorDecl& decl = tensor_decl(data_, term.symbol);
     const TensorArg& arg = args_.inputs[data_.symbols[term.symbol].ordinal];
     for (std::uint32_t i = 0; term.passed && i < arg.count; ++i) {
-      const TensorView& view = *arg.items[i];
-      if (decl.on_cpu) {
-        if (view.device.kind == DeviceKind()) continue;
-        if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is on {}, but is declared device: cpu",
-                                    name(term.symbol),
-                                    view.device.to_string()),
-                        term.symbol);
-      }
-      if (first == nullptr) {
-        first = &view.device;
-        first_symbol = term.symbol;
-      } else if (!(*first == view.device)) {
-        if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is on {}, but {} is on {}: one call runs on one device",
-                                    name(first_symbol),
-                                    first->to_string(),
-                                    name(term.symbol),
-                                    view.device.to_string()),
-                        term.symbol);
-      }
+      if (!device_of(term, *arg.items[i], first, first_symbol)) return false;
     }
   }
   if (first != nullptr) {

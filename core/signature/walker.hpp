@@ -55,11 +55,24 @@ class Walker {
   bool output(std::uint32_t index, const TensorTerm& term);
   bool output_list(const TensorTerm& term, OutputSpec& spec);
   bool infer_shape(const TensorTerm& term, OutputSpec& spec);
+  bool append_axis(const TensorTerm& term, Expr e, const Cell& item, OutputSpec& spec);
   bool view_step(const Step& step, const TensorTerm& term, const TensorView& view, bool first);
   bool out_matches(std::uint32_t index, const OutputSpec& spec);
   bool devices(const Branch& branch);
+  bool device_of(const TensorTerm& term,
+                 const TensorView& view,
+                 const Device*& first,
+                 std::uint32_t& first_symbol);
   bool effects(const Branch& branch);
+  bool written_inputs(const Branch& branch, bool& any, bool& all_empty);
+  bool alias_fits(std::uint32_t index, const OutputSpec& spec);
   bool written_tensor(const TensorView& view, std::uint32_t symbol, const Branch& branch);
+  bool may_overlap(const TensorView& view,
+                   std::uint32_t symbol,
+                   const TensorView& input,
+                   const TensorDecl& input_decl,
+                   bool written);
+  [[nodiscard]] std::string written_label(std::uint32_t symbol) const;
 
   // Places
   struct Window {

@@ -146,35 +146,43 @@ bool Walker::out_matches(std::uint32_t index, const OutputSpec& spec) {
   return true;
 }
 
+std::string Walker::written_label(std::uint32_t symbol) const {
+  const Symbol& self = data_.symbols[symbol];
+  return self.kind == SymbolKind::kOutput ? "out" : self.name;
+}
+
+bool Walker::may_overlap(const TensorView& view,
+                         std::uint32_t symbol,
+                         const TensorView& input,
+                         const TensorDecl& input_decl,
+                         bool written) {
+  if (disjoint(view, input)) return true;
+  const TensorDecl& decl = tensor_decl(data_, symbol);
+  const bool named = std::find(decl.may_alias.begin(), decl.may_alias.end(), input_decl.name) !=
+                     decl.may_alias.end();
+  const bool exact = same_view(view, input);
+  if (named && exact && !written) return true;
+  if (error_ == nullptr) return false;
+  const std::string label = written_label(symbol);
+  std::string text =
+      written ? fmt::format("{} and {} are both written and overlap", label, input_decl.name)
+      : exact ? fmt::format("{} is {} itself, which {} may not be", label, input_decl.name, label)
+              : fmt::format("{} overlaps {} in part", label, input_decl.name);
+  mismatch(std::move(text), symbol);
+  *error_ = Error(*error_).with("other", input_decl.name).with_hint("pass memory of its own");
+  return false;
+}
+
 bool Walker::written_tensor(const TensorView& view, std::uint32_t symbol, const Branch& branch) {
   const Symbol& self = data_.symbols[symbol];
-  const TensorDecl& decl = tensor_decl(data_, symbol);
-  const std::string label = error_ == nullptr                  ? std::string()
-                            : self.kind == SymbolKind::kOutput ? "out"
-                                                               : self.name;
   if (overlaps_itself(view)) {
     if (error_ == nullptr) return false;
     return mismatch(fmt::format("{} overlaps itself: shape {} with strides {}",
-                                label,
+                                written_label(symbol),
                                 view.shape.to_string(),
                                 view.strides.to_string()),
                     symbol);
   }
-  const auto other = [&](const TensorView& input, const TensorDecl& input_decl, bool written) {
-    if (disjoint(view, input)) return true;
-    const bool named = std::find(decl.may_alias.begin(), decl.may_alias.end(), input_decl.name) !=
-                       decl.may_alias.end();
-    const bool exact = same_view(view, input);
-    if (named && exact && !written) return true;
-    if (error_ == nullptr) return false;
-    std::string text =
-        written ? fmt::format("{} and {} are both written and overlap", label, input_decl.name)
-        : exact ? fmt::format("{} is {} itself, which {} may not be", label, input_decl.name, label)
-                : fmt::format("{} overlaps {} in part", label, input_decl.name);
-    mismatch(std::move(text), symbol);
-    *error_ = Error(*error_).with("other", input_decl.name).with_hint("pass memory of its own");
-    return false;
-  };
   for (std::uint32_t i = 0; i < branch.inputs.size(); ++i) {
     const TensorArg& arg = args_.inputs[i];
     if (!branch.inputs[i].passed) continue;
@@ -183,19 +191,19 @@ bool Walker::written_tensor(const TensorView& view, std::uint32_t symbol, const 
     const bool written = branch.written[i] && self.kind == SymbolKind::kInput;
     if (written && i > self.ordinal) continue;
     for (std::uint32_t k = 0; k < arg.count; ++k) {
-      if (!other(*arg.items[k], data_.decl.inputs[i], written)) return false;
+      if (!may_overlap(view, symbol, *arg.items[k], data_.decl.inputs[i], written)) return false;
     }
   }
   for (std::uint32_t i = 0; i < branch.construction_tensors.size(); ++i) {
     const auto& tensor = instance_.tensors()[i];
-    if (tensor && !other(tensor->view(), data_.decl.construction_tensors[i], false)) return false;
+    if (tensor &&
+        !may_overlap(view, symbol, tensor->view(), data_.decl.construction_tensors[i], false))
+      return false;
   }
   return true;
 }
 
-bool Walker::effects(const Branch& branch) {
-  bool any = false;
-  bool all_empty = true;
+bool Walker::written_inputs(const Branch& branch, bool& any, bool& all_empty) {
   for (std::uint32_t i = 0; i < branch.inputs.size(); ++i) {
     if (!branch.written[i]) continue;
     any = true;
@@ -206,27 +214,38 @@ bool Walker::effects(const Branch& branch) {
         return false;
     }
   }
+  return true;
+}
+
+/// An output that is an input itself must have its shape and dtype.
+bool Walker::alias_fits(std::uint32_t index, const OutputSpec& spec) {
+  const TensorView& input = *args_.inputs[static_cast<std::size_t>(spec.alias_input)].single();
+  if (!(input.shape == spec.shape) || input.dtype != spec.dtype) {
+    if (error_ == nullptr) return false;
+    return mismatch(fmt::format("{} is {} itself, but would be {}{}, and {} is {}{}",
+                                data_.decl.outputs[index].name,
+                                data_.decl.outputs[index].alias,
+                                name_of(spec.dtype),
+                                spec.shape.to_string(),
+                                data_.decl.outputs[index].alias,
+                                name_of(input.dtype),
+                                input.shape.to_string()),
+                    data_.first_output + index);
+  }
+  return true;
+}
+
+bool Walker::effects(const Branch& branch) {
+  bool any = false;
+  bool all_empty = true;
+  if (!written_inputs(branch, any, all_empty)) return false;
   for (std::uint32_t i = 0; i < frame_.outputs.size(); ++i) {
     const OutputSpec& spec = frame_.outputs[i];
     if (!spec.present) continue;
     any = true;
     if (data_.decl.outputs[i].list) continue;
     all_empty = all_empty && element_count(spec.shape).value_or(1) == 0;
-    if (spec.alias_input >= 0) {
-      const TensorView& input = *args_.inputs[static_cast<std::size_t>(spec.alias_input)].single();
-      if (!(input.shape == spec.shape) || input.dtype != spec.dtype) {
-        if (error_ == nullptr) return false;
-        return mismatch(fmt::format("{} is {} itself, but would be {}{}, and {} is {}{}",
-                                    data_.decl.outputs[i].name,
-                                    data_.decl.outputs[i].alias,
-                                    name_of(spec.dtype),
-                                    spec.shape.to_string(),
-                                    data_.decl.outputs[i].alias,
-                                    name_of(input.dtype),
-                                    input.shape.to_string()),
-                        data_.first_output + i);
-      }
-    }
+    if (spec.alias_input >= 0 && !alias_fits(i, spec)) return false;
     if (args_.out == nullptr || !data_.decl.outputs[i].buffer_out) continue;
     if (!out_matches(i, spec)) return false;
     if (!args_.meta && !written_tensor(*args_.out, data_.first_output + i, branch)) return false;

@@ -75,7 +75,7 @@ Kind KindChecker::payload(Expr e) {
   const auto& kinds = subject->formal ? formals_ : symbols_;
   const auto index = static_cast<std::size_t>(subject->number);
   const Kind declared = index < kinds.size() ? kinds[index] : Kind::unknown();
-  const Kind now = subject_kind(*subject);
+  Kind now = subject_kind(*subject);
   const std::string name = signature::print(pool_, base, names_);
   if (now.is(Tag::kUnknown)) return now;
   if (now.is(Tag::kNone))
@@ -92,9 +92,42 @@ Kind KindChecker::payload(Expr e) {
   return subject_kind(inner);
 }
 
+namespace {
+
+void add_field_kind(const signature::AdtFieldType& field, std::vector<Kind>& kinds) {
+  if (field.tag == signature::TypeTag::kBool) kinds.push_back(Kind::boolean());
+  if (field.tag == signature::TypeTag::kEnum) kinds.push_back(Kind::string(field.names));
+  if (field.tag == signature::TypeTag::kInt)
+    kinds.push_back(field.is_dim ? Kind::dimension() : Kind::integer());
+}
+
+// The dtypes that the first argument has, integers as the float that they become.
+Kind first_dtype(const Kind& argument) {
+  if (!argument.is(Tag::kDType) || argument.open) return Kind::any_dtype();
+  DTypeSet set;
+  for (const DType d : all_dtypes()) {
+    if (!argument.dtypes.contains(d)) continue;
+    set.insert(info_of(d).category == DTypeCategory::kInt ? DType::kFloat32 : d);
+  }
+  return Kind::dtype(set);
+}
+
+Kind reduced_item(const std::vector<Kind>& arguments) {
+  if (!arguments.front().is(Tag::kSeq)) return Kind::unknown();
+  const Kind& item = arguments.front().items.front();
+  if (item.is(Tag::kValue)) return item;
+  // An empty `max` has its default's kind; an empty product and sum are no negative number.
+  const bool fallback = arguments.size() > 1 && !arguments[1].is(Tag::kNone) &&
+                        !(arguments[1].is(Tag::kInt) && arguments[1].dim);
+  const bool dim = item.is(Tag::kInt) && item.dim && !fallback;
+  return dim ? Kind::dimension() : Kind::integer();
+}
+
+}  // namespace
+
 Kind KindChecker::adt_access(Expr e) {
   const Expr base = pool_.child(e, 0);
-  const Kind kind = check(base);
+  Kind kind = check(base);
   if (kind.is(Tag::kUnknown)) return kind;
   const bool is_kind = pool_.at(e).op == Op::kKind;
   const std::string field = is_kind ? "kind" : pool_.text(e);
@@ -111,24 +144,16 @@ Kind KindChecker::adt_access(Expr e) {
                          : constructors_.end();
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  std::size_t lacking = 0;
   for (const signature::AdtConstructorType& c : type.constructors) {
     if (known != constructors_.end() && c.name != known->second) continue;
     if (is_kind) {
       kinds.push_back(Kind::string({c.name}));
       continue;
     }
-    bool has = false;
     for (const signature::AdtFieldType& f : c.fields) {
       names.push_back(f.name);
-      if (f.name != field) continue;
-      has = true;
-      if (f.tag == signature::TypeTag::kBool) kinds.push_back(Kind::boolean());
-      if (f.tag == signature::TypeTag::kEnum) kinds.push_back(Kind::string(f.names));
-      if (f.tag == signature::TypeTag::kInt)
-        kinds.push_back(f.is_dim ? Kind::dimension() : Kind::integer());
+      if (f.name == field) add_field_kind(f, kinds);
     }
-    if (!has) ++lacking;
   }
   if (kinds.empty()) {
     return fault(
@@ -141,7 +166,6 @@ Kind KindChecker::adt_access(Expr e) {
         did_you_mean(field, names));
   }
   // Which constructor it is, the points tell: there each access is checked again.
-  (void)lacking;
   return unite(kinds);
 }
 
@@ -195,14 +219,12 @@ Kind KindChecker::compare(Expr e) {
               "kinds that can meet");
       }
     } else if (op == CompareOp::kEq || op == CompareOp::kNe) {
-      if (!comparable(a, b)) {
-        fault(e,
-              fmt::format("{} compared with {}", print(a, adts_), print(b, adts_)),
-              "kinds that can be equal",
-              a.is(Tag::kDType) || b.is(Tag::kDType)
-                  ? "is the dtype spelt right, and in the declared set?"
-                  : "");
-      }
+      if (comparable(a, b)) continue;
+      const bool dtypes = a.is(Tag::kDType) || b.is(Tag::kDType);
+      fault(e,
+            fmt::format("{} compared with {}", print(a, adts_), print(b, adts_)),
+            "kinds that can be equal",
+            dtypes ? "is the dtype spelt right, and in the declared set?" : "");
     } else if (!ordered(a, b)) {
       fault(e,
             fmt::format("{} and {} have no order", print(a, adts_), print(b, adts_)),
@@ -263,7 +285,7 @@ Kind KindChecker::tuple(Expr e) {
 }
 
 Kind KindChecker::subscript(Expr e) {
-  const Kind sequence = check(pool_.child(e, 0));
+  Kind sequence = check(pool_.child(e, 0));
   expect(pool_.child(e, 1), Kind::integer(), "an index");
   if (sequence.is(Tag::kUnknown)) return sequence;
   if (!sequence.is(Tag::kSeq))
@@ -279,7 +301,7 @@ Kind KindChecker::subscript(Expr e) {
 }
 
 Kind KindChecker::slice(Expr e) {
-  const Kind sequence = check(pool_.child(e, 0));
+  Kind sequence = check(pool_.child(e, 0));
   for (std::size_t i = 1; i < 4; ++i) {
     if (pool_.at(pool_.child(e, i)).op != Op::kAbsent)
       expect(pool_.child(e, i), Kind::integer(), "a slice bound");
@@ -332,7 +354,7 @@ Kind KindChecker::family(Expr e) {
 }
 
 Kind KindChecker::expect(Expr e, const Kind& expected, std::string_view what) {
-  const Kind kind = check(e);
+  Kind kind = check(e);
   if (fits(kind, expected)) return kind;
   return fault(e,
                fmt::format("{} is {}", what, print(kind, adts_)),
@@ -440,15 +462,8 @@ Kind KindChecker::primitive_result(Expr e, const std::vector<Kind>& arguments) {
       return Kind::sequence(Kind::integer());
     case ResultKind::kDType:
       return Kind::any_dtype();
-    case ResultKind::kFirstDType: {
-      if (!arguments.front().is(Tag::kDType) || arguments.front().open) return Kind::any_dtype();
-      DTypeSet set;
-      for (const DType d : all_dtypes()) {
-        if (!arguments.front().dtypes.contains(d)) continue;
-        set.insert(info_of(d).category == DTypeCategory::kInt ? DType::kFloat32 : d);
-      }
-      return Kind::dtype(set);
-    }
+    case ResultKind::kFirstDType:
+      return first_dtype(arguments.front());
     case ResultKind::kJoinDTypes: {
       const Kind first = arguments[0].is(Tag::kMaybe) ? arguments[0].items.front() : arguments[0];
       if (first.is(Tag::kNone)) return arguments[1];
@@ -457,16 +472,8 @@ Kind KindChecker::primitive_result(Expr e, const std::vector<Kind>& arguments) {
     }
     case ResultKind::kCategory:
       return Kind::string({"bool", "int", "float", "complex"});
-    case ResultKind::kItems: {
-      if (!arguments.front().is(Tag::kSeq)) return Kind::unknown();
-      const Kind& item = arguments.front().items.front();
-      if (item.is(Tag::kValue)) return item;
-      // An empty `max` has its default's kind; an empty product and sum are no negative number.
-      const bool fallback = arguments.size() > 1 && !arguments[1].is(Tag::kNone) &&
-                            !(arguments[1].is(Tag::kInt) && arguments[1].dim);
-      const bool dim = item.is(Tag::kInt) && item.dim && !fallback;
-      return dim ? Kind::dimension() : Kind::integer();
-    }
+    case ResultKind::kItems:
+      return reduced_item(arguments);
   }
   return Kind::unknown();
 }

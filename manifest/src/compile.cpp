@@ -51,6 +51,28 @@ KindChecker Compiler::checker(const Text& text, const ExprScope& scope) {
 // ---- Symbols
 // ------------------------------------------------------------------------------------------
 
+namespace {
+
+Kind kind_of_index(const IndexDecl& i) {
+  switch (i.kind) {
+    case IndexKind::kDim:
+      return Kind::dimension();
+    case IndexKind::kShape:
+      return Kind::shape();
+    case IndexKind::kDType:
+      return Kind::dtype(i.dtypes);
+    case IndexKind::kSeqInt:
+      return Kind::sequence(Kind::integer());
+    case IndexKind::kSeqShape:
+      return Kind::sequence(Kind::shape());
+    case IndexKind::kSeqDim:
+      return Kind::sequence(Kind::dimension());
+  }
+  return Kind::unknown();
+}
+
+}  // namespace
+
 void Compiler::declare_symbols() {
   const auto add = [&](const std::string& name,
                        SymbolKind kind,
@@ -80,23 +102,6 @@ void Compiler::declare_symbols() {
         {IndexKind::kSeqDim, SymbolKind::kSeqDim}};
     const SymbolKind kind = kKinds[static_cast<std::size_t>(index.kind)].second;
     add(index.name, kind, counts[kind]++, index.source.where).dtypes = index.dtypes;
-    static const auto kind_of_index = [](const IndexDecl& i) {
-      switch (i.kind) {
-        case IndexKind::kDim:
-          return Kind::dimension();
-        case IndexKind::kShape:
-          return Kind::shape();
-        case IndexKind::kDType:
-          return Kind::dtype(i.dtypes);
-        case IndexKind::kSeqInt:
-          return Kind::sequence(Kind::integer());
-        case IndexKind::kSeqShape:
-          return Kind::sequence(Kind::shape());
-        case IndexKind::kSeqDim:
-          return Kind::sequence(Kind::dimension());
-      }
-      return Kind::unknown();
-    };
     symbol_kinds_.back() = index.faulty ? Kind::unknown() : kind_of_index(index);
   }
   data_.first_param = first();
@@ -383,6 +388,29 @@ void Compiler::fill_dtypes() {
   fill(data_.decl.outputs, data_.outputs);
 }
 
+namespace {
+
+// What of a parameter's type selects the branch; false where nothing does.
+bool discriminates(const signature::ParamType& type, signature::Discriminant& d) {
+  using D = signature::Discriminant;
+  if (type.members.size() != 1 && !type.maybe) return false;
+  d.maybe = type.maybe;
+  d.kind = D::Kind::kParamPresence;
+  if (type.members.size() == 1) {
+    const signature::TypeMember& m = type.members.front();
+    d.adt = m.adt;
+    if (m.tag == TypeTag::kAdt) d.kind = D::Kind::kAdt;
+    if (m.tag == TypeTag::kBool && !type.maybe) d.kind = D::Kind::kBool;
+    if (m.tag == TypeTag::kEnum && !type.maybe) {
+      d.kind = D::Kind::kEnum;
+      d.names = m.names;
+    }
+  }
+  return d.kind != D::Kind::kParamPresence || type.maybe;
+}
+
+}  // namespace
+
 void Compiler::declare_discriminants() {
   using D = signature::Discriminant;
   for (std::uint32_t s = 0; s < data_.symbols.size(); ++s) {
@@ -390,21 +418,7 @@ void Compiler::declare_discriminants() {
     D d;
     d.symbol = s;
     if (symbol.kind == SymbolKind::kParam) {
-      const signature::ParamType& type = data_.param_types[symbol.ordinal];
-      if (type.members.size() != 1 && !type.maybe) continue;
-      d.maybe = type.maybe;
-      d.kind = D::Kind::kParamPresence;
-      if (type.members.size() == 1) {
-        const signature::TypeMember& m = type.members.front();
-        d.adt = m.adt;
-        if (m.tag == TypeTag::kAdt) d.kind = D::Kind::kAdt;
-        if (m.tag == TypeTag::kBool && !type.maybe) d.kind = D::Kind::kBool;
-        if (m.tag == TypeTag::kEnum && !type.maybe) {
-          d.kind = D::Kind::kEnum;
-          d.names = m.names;
-        }
-      }
-      if (d.kind == D::Kind::kParamPresence && !type.maybe) continue;
+      if (!discriminates(data_.param_types[symbol.ordinal], d)) continue;
     } else if (signature::is_tensor(symbol.kind) && symbol.kind != SymbolKind::kOutput) {
       if (signature::tensor_decl(data_, s).optional != When::kAlways) continue;
       d.kind = D::Kind::kTensorPresence;

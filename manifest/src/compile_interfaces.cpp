@@ -57,6 +57,19 @@ Kind kind_of_flow(std::uint32_t kind) {
   }
 }
 
+std::uint32_t param_value_kind(const signature::ParamType& type) {
+  bool has_int = false;
+  bool has_float = false;
+  for (const signature::TypeMember& m : type.members) {
+    if (m.tag == TypeTag::kObject || m.tag == TypeTag::kStr) return TENON_VALUE_NONE;
+    has_int = has_int || m.tag == TypeTag::kInt || m.tag == TypeTag::kNumber;
+    has_float = has_float || m.tag == TypeTag::kFloat || m.tag == TypeTag::kNumber;
+  }
+  return has_int && has_float ? TENON_FIELD_NUMBER
+         : has_float          ? TENON_VALUE_FLOAT
+                              : TENON_VALUE_INT;
+}
+
 }  // namespace
 
 /// int, float or number of an expression whose kind is Value: a float operand makes it a float, a
@@ -67,17 +80,8 @@ std::uint32_t Compiler::value_kind(Expr e) const {
   if (n.op == Op::kInt) return TENON_VALUE_INT;
   if (n.op == Op::kSymbol &&
       data_.symbols[static_cast<std::size_t>(n.value)].kind == SymbolKind::kParam) {
-    const auto& type = data_.param_types[data_.symbols[static_cast<std::size_t>(n.value)].ordinal];
-    bool has_int = false;
-    bool has_float = false;
-    for (const signature::TypeMember& m : type.members) {
-      if (m.tag == TypeTag::kObject || m.tag == TypeTag::kStr) return TENON_VALUE_NONE;
-      has_int = has_int || m.tag == TypeTag::kInt || m.tag == TypeTag::kNumber;
-      has_float = has_float || m.tag == TypeTag::kFloat || m.tag == TypeTag::kNumber;
-    }
-    return has_int && has_float ? TENON_FIELD_NUMBER
-           : has_float          ? TENON_VALUE_FLOAT
-                                : TENON_VALUE_INT;
+    return param_value_kind(
+        data_.param_types[data_.symbols[static_cast<std::size_t>(n.value)].ordinal]);
   }
   std::uint32_t result = TENON_VALUE_INT;
   for (std::size_t i = n.op == Op::kCond ? 1 : 0; i < n.count; ++i) {
@@ -186,6 +190,45 @@ void Compiler::declare_field(const InterfaceEntry& source,
   data.fields.push_back(std::move(expr));
 }
 
+void Compiler::declare_temporary(const ArgEntry& entry,
+                                 const std::string& field,
+                                 InterfaceArgDecl& arg,
+                                 signature::ArgData& arg_data) {
+  arg.source = ArgSource::kTemporary;
+  arg.index = 0;
+  arg.role = entry.role.text == "out"     ? TENON_ROLE_OUT
+             : entry.role.text == "inout" ? TENON_ROLE_INOUT
+                                          : TENON_ROLE_IN;
+  if (!entry.temporary) {
+    std::vector<std::string> names;
+    for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s)
+      names.push_back(data_.symbol_names[s]);
+    Diagnostic& d = report(entry.where,
+                           field,
+                           "interface.arg",
+                           fmt::format("'{}' is no tensor of the signature", entry.name));
+    d.expected =
+        "an input, an output, a construction-time tensor, or a temporary {dtype, shape, role}";
+    d.hint = did_you_mean(entry.name, names);
+  }
+  ExprScope scope;
+  scope.field = field + ".dtype";
+  scope.dtype_names = true;
+  arg_data.dtype = expression(entry.dtype, Grammar::kExpression, scope);
+  if (arg_data.dtype.given()) {
+    Kind kind = Kind::unknown();
+    if (data_.pool.at(arg_data.dtype.root).op == Op::kString) {
+      kind = Kind::dtype({*dtype_from_name(data_.pool.text(arg_data.dtype.root))});
+    } else {
+      kind =
+          checker(entry.dtype, scope).expect(arg_data.dtype.root, Kind::any_dtype(), "the dtype");
+    }
+    for (const DType d : all_dtypes()) {
+      if (kind.is(Tag::kDType) && kind.dtypes.contains(d)) arg.dtypes.push_back(d);
+    }
+  }
+}
+
 void Compiler::declare_arg(const InterfaceEntry& source,
                            const ArgEntry& entry,
                            InterfaceDecl& decl,
@@ -222,39 +265,7 @@ void Compiler::declare_arg(const InterfaceEntry& source,
     arg.index = *construction;
     take(data_.decl.construction_tensors[*construction]);
   } else {
-    arg.source = ArgSource::kTemporary;
-    arg.index = 0;
-    arg.role = entry.role.text == "out"     ? TENON_ROLE_OUT
-               : entry.role.text == "inout" ? TENON_ROLE_INOUT
-                                            : TENON_ROLE_IN;
-    if (!entry.temporary) {
-      std::vector<std::string> names;
-      for (std::uint32_t s = data_.first_construction; s < data_.out_symbol; ++s)
-        names.push_back(data_.symbol_names[s]);
-      Diagnostic& d = report(entry.where,
-                             field,
-                             "interface.arg",
-                             fmt::format("'{}' is no tensor of the signature", entry.name));
-      d.expected =
-          "an input, an output, a construction-time tensor, or a temporary {dtype, shape, role}";
-      d.hint = did_you_mean(entry.name, names);
-    }
-    ExprScope scope;
-    scope.field = field + ".dtype";
-    scope.dtype_names = true;
-    arg_data.dtype = expression(entry.dtype, Grammar::kExpression, scope);
-    if (arg_data.dtype.given()) {
-      Kind kind = Kind::unknown();
-      if (data_.pool.at(arg_data.dtype.root).op == Op::kString) {
-        kind = Kind::dtype({*dtype_from_name(data_.pool.text(arg_data.dtype.root))});
-      } else {
-        kind =
-            checker(entry.dtype, scope).expect(arg_data.dtype.root, Kind::any_dtype(), "the dtype");
-      }
-      for (const DType d : all_dtypes()) {
-        if (kind.is(Tag::kDType) && kind.dtypes.contains(d)) arg.dtypes.push_back(d);
-      }
-    }
+    declare_temporary(entry, field, arg, arg_data);
   }
   ExprScope scope;
   scope.field = field + ".shape";
@@ -297,6 +308,48 @@ void Compiler::declare_interfaces() {
   }
 }
 
+/// The values that a parameter takes where it selects an interface; none where it cannot.
+std::vector<Value> Compiler::payload_values(std::uint32_t s) const {
+  const signature::Symbol& symbol = data_.symbols[s];
+  if (symbol.kind != SymbolKind::kParam || data_.param_types[symbol.ordinal].members.size() != 1)
+    return {};
+  const signature::TypeMember& m = data_.param_types[symbol.ordinal].members.front();
+  if (m.tag == TypeTag::kBool) return {Value(false), Value(true)};
+  if (m.tag == TypeTag::kEnum) return std::vector<Value>(m.names.begin(), m.names.end());
+  return {};
+}
+
+bool Compiler::check_step(signature::Env& env,
+                          const std::vector<Expr>& conditions,
+                          std::uint32_t step,
+                          const std::string& where) {
+  std::string active;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    bool holds = true;
+    if (data_.decl.interfaces[i].step != step) continue;
+    if (conditions[i] != kNoExpr &&
+        (!signature::evaluate_bool(env, conditions[i], holds) || !holds))
+      continue;
+    active += (active.empty() ? "" : ", ") + data_.decl.interfaces[i].name;
+    ++count;
+  }
+  if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty())))
+    return true;
+  const SourceLocation& place = step < entry_.step_places.size()
+                                    ? entry_.step_places[step]
+                                    : data_.decl.interfaces.front().where;
+  Diagnostic& d = report(
+      place,
+      "interfaces",
+      "interface.active",
+      fmt::format(
+          "step '{}' has {} active interfaces ({})", data_.decl.steps[step].name, count, where));
+  d.found = active.empty() ? "none" : active;
+  d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";
+  return false;
+}
+
 void Compiler::check_interfaces(const signature::Branch& branch) {
   signature::Pool pool;
   signature::Folder folder(data_, branch.facts, pool);
@@ -311,14 +364,8 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
   std::vector<std::vector<Value>> values;
   std::size_t total = 1;
   for (const std::uint32_t s : payloads) {
-    values.emplace_back();
     const signature::Symbol& symbol = data_.symbols[s];
-    if (symbol.kind == SymbolKind::kParam &&
-        data_.param_types[symbol.ordinal].members.size() == 1) {
-      const signature::TypeMember& m = data_.param_types[symbol.ordinal].members.front();
-      if (m.tag == TypeTag::kBool) values.back() = {Value(false), Value(true)};
-      if (m.tag == TypeTag::kEnum) values.back().assign(m.names.begin(), m.names.end());
-    }
+    values.push_back(payload_values(s));
     total *= values.back().size();
     if (!values.back().empty() && total <= 4096) continue;
     report(data_.decl.where,
@@ -343,32 +390,7 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
     env.symbols = cells;
     env.arena = &arena;
     for (std::uint32_t step = 0; step < data_.decl.steps.size(); ++step) {
-      std::string active;
-      std::size_t count = 0;
-      for (std::size_t i = 0; i < conditions.size(); ++i) {
-        bool holds = true;
-        if (data_.decl.interfaces[i].step != step) continue;
-        if (conditions[i] != kNoExpr &&
-            (!signature::evaluate_bool(env, conditions[i], holds) || !holds))
-          continue;
-        active += (active.empty() ? "" : ", ") + data_.decl.interfaces[i].name;
-        ++count;
-      }
-      if (count == 1 || (count == 0 && (data_.decl.steps[step].optional || conditions.empty())))
-        continue;
-      const SourceLocation& place = step < entry_.step_places.size()
-                                        ? entry_.step_places[step]
-                                        : data_.decl.interfaces.front().where;
-      Diagnostic& d = report(place,
-                             "interfaces",
-                             "interface.active",
-                             fmt::format("step '{}' has {} active interfaces ({})",
-                                         data_.decl.steps[step].name,
-                                         count,
-                                         where));
-      d.found = active.empty() ? "none" : active;
-      d.expected = data_.decl.steps[step].optional ? "at most one" : "exactly one";
-      return;
+      if (!check_step(env, conditions, step, where)) return;
     }
   }
 }
@@ -376,6 +398,7 @@ void Compiler::check_interfaces(const signature::Branch& branch) {
 void Compiler::make_branches() {
   if (data_.decl.schema_name.empty()) data_.decl.schema_name = default_schema_name(data_.decl.name);
   std::vector<std::string> adts;
+  adts.reserve(data_.adts.size());
   for (const signature::AdtType& type : data_.adts) adts.push_back(type.name);
   // Names that something besides `mutated` reads.
   std::vector<std::uint32_t> read;
@@ -396,6 +419,7 @@ void Compiler::make_branches() {
     for (const signature::TextExpr& e : i.fields) collect(e);
   }
   std::vector<std::string> names;
+  names.reserve(read.size());
   for (const std::uint32_t s : read) names.push_back(data_.symbol_names[s]);
   std::sort(written_sets_.begin(), written_sets_.end());
   const BranchSchemas schemas = effect_branches(data_.decl, written_sets_, {adts, names});

@@ -43,6 +43,13 @@ std::string unknown_hint(std::string_view name, bool predicate) {
   return did_you_mean(name, names, 1);
 }
 
+std::string names_of(std::span<const FormalArg> formals) {
+  std::string names;
+  for (const FormalArg& formal : formals)
+    names += (names.empty() ? "" : ", ") + std::string(formal.name);
+  return names;
+}
+
 }  // namespace
 
 MetadataCall Compiler::metadata_call(const Text& text,
@@ -94,8 +101,7 @@ MetadataCall Compiler::metadata_call(const Text& text,
                                        formals.size(),
                                        formals.size() == 1 ? "" : "s",
                                        parsed.at(root).count));
-    for (const FormalArg& formal : formals)
-      d.expected += (d.expected.empty() ? "" : ", ") + std::string(formal.name);
+    d.expected = names_of(formals);
     return call;
   }
   for (std::size_t i = 0; i < formals.size(); ++i) {
@@ -156,79 +162,101 @@ void Compiler::declare_metadata() {
   declare(entry_.inputs, data_.inputs, data_.first_input, "inputs");
 }
 
+namespace {
+
+// Whether the shape has one rank, whatever the call.
+bool is_fixed(const signature::TensorTerm& term) {
+  return std::none_of(term.elements.begin(), term.elements.end(), [](const signature::Element& e) {
+    return e.splice;
+  });
+}
+
+}  // namespace
+
+void Compiler::check_requirement(const signature::Branch& branch,
+                                 const signature::TensorTerm& term,
+                                 const MetadataCall& call,
+                                 const std::string& place) {
+  const signature::TensorData& data = signature::tensor_data(data_, term.symbol);
+  const bool fixed = is_fixed(term);
+  const auto rank = static_cast<std::int32_t>(term.elements.size());
+  const PredicateInfo* info = find_predicate(call.name);
+  if (info == nullptr) return;
+  if (info->rank >= 0 && (!fixed || info->rank != rank)) {
+    Diagnostic& d =
+        report(call.where,
+               place,
+               "predicate.rank",
+               fmt::format("predicate '{}' is for tensors of rank {}", info->name, info->rank));
+    d.found = fmt::format("'{}'", data.shape.text);
+    d.expected = fmt::format("a shape of rank {}", info->rank);
+  }
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    if (call.args[i] != kNoExpr || call.contents[i] == kNoExpr ||
+        branch.facts.presence[call.contents[i]] == 1)
+      continue;
+    Diagnostic& d = report(call.where,
+                           place,
+                           "predicate.absent",
+                           fmt::format("'{}' may be absent where '{}' is passed ({})",
+                                       data_.symbols[call.contents[i]].name,
+                                       data_.symbols[term.symbol].name,
+                                       describe(branch.choices)));
+    d.expected = "a tensor that is passed wherever this one is";
+  }
+}
+
+void Compiler::check_term_metadata(const signature::Branch& branch,
+                                   const signature::TensorTerm& term,
+                                   const char* section) {
+  const signature::TensorData& data = signature::tensor_data(data_, term.symbol);
+  if (!term.passed || !data.values || !data.values->known) return;
+  const std::string field =
+      fmt::format("signature.{}.{}", section, data_.symbols[term.symbol].name);
+  const signature::Node& dtype = branch.pool.at(term.dtype);
+  DTypeSet dtypes;
+  if (dtype.op == Op::kString) {
+    if (const auto d = dtype_from_name(branch.pool.text(term.dtype))) dtypes.insert(*d);
+  } else {
+    dtypes = dtype.op == Op::kSymbol ? data_.symbols[static_cast<std::size_t>(dtype.value)].dtypes
+                                     : signature::tensor_decl(data_, term.symbol).dtypes;
+  }
+  const DTypeSet integers{DType::kInt32, DType::kInt64};
+  if ((dtypes.bits() & ~integers.bits()) != 0) {
+    Diagnostic& d = report(data.dtype.where,
+                           field + ".dtype",
+                           "generator.dtype",
+                           "the dtype of a generated tensor is not int32 or int64");
+    d.found = fmt::format("'{}'", data.dtype.text);
+    d.expected = "int32 or int64, or an index of these";
+  }
+  const bool fixed = is_fixed(term);
+  const auto rank = static_cast<std::int32_t>(term.elements.size());
+  const GeneratorInfo* generator = find_generator(data.values->name);
+  if (fixed && generator != nullptr && generator->rank >= 0 && generator->rank != rank) {
+    Diagnostic& d = report(
+        data.values->where,
+        field + ".values",
+        "generator.rank",
+        fmt::format("generator '{}' makes a tensor of rank {}, the declared shape has rank {}",
+                    generator->name,
+                    generator->rank,
+                    rank));
+    d.found = fmt::format("'{}'", data.shape.text);
+    d.expected = fmt::format("a shape of rank {}", generator->rank);
+  }
+  for (std::size_t k = 0; k < data.requirements.size(); ++k) {
+    check_requirement(branch, term, data.requirements[k], fmt::format("{}.requires[{}]", field, k));
+  }
+}
+
 /// What only a point shows: the dtype, the rank, and that a tensor whose contents are read is
 /// there.
 void Compiler::check_branch_metadata(const signature::Branch& branch) {
-  const auto check = [&](const signature::TensorTerm& term, const char* section) {
-    const signature::TensorData& data = signature::tensor_data(data_, term.symbol);
-    if (!term.passed || !data.values || !data.values->known) return;
-    const std::string field =
-        fmt::format("signature.{}.{}", section, data_.symbols[term.symbol].name);
-    const signature::Node& dtype = branch.pool.at(term.dtype);
-    DTypeSet dtypes;
-    if (dtype.op == Op::kString) {
-      if (const auto d = dtype_from_name(branch.pool.text(term.dtype))) dtypes.insert(*d);
-    } else {
-      dtypes = dtype.op == Op::kSymbol ? data_.symbols[static_cast<std::size_t>(dtype.value)].dtypes
-                                       : signature::tensor_decl(data_, term.symbol).dtypes;
-    }
-    const DTypeSet integers{DType::kInt32, DType::kInt64};
-    if ((dtypes.bits() & ~integers.bits()) != 0) {
-      Diagnostic& d = report(data.dtype.where,
-                             field + ".dtype",
-                             "generator.dtype",
-                             "the dtype of a generated tensor is not int32 or int64");
-      d.found = fmt::format("'{}'", data.dtype.text);
-      d.expected = "int32 or int64, or an index of these";
-    }
-    const bool fixed = std::none_of(term.elements.begin(),
-                                    term.elements.end(),
-                                    [](const signature::Element& e) { return e.splice; });
-    const auto rank = static_cast<std::int32_t>(term.elements.size());
-    const GeneratorInfo* generator = find_generator(data.values->name);
-    if (fixed && generator != nullptr && generator->rank >= 0 && generator->rank != rank) {
-      Diagnostic& d = report(
-          data.values->where,
-          field + ".values",
-          "generator.rank",
-          fmt::format("generator '{}' makes a tensor of rank {}, the declared shape has rank {}",
-                      generator->name,
-                      generator->rank,
-                      rank));
-      d.found = fmt::format("'{}'", data.shape.text);
-      d.expected = fmt::format("a shape of rank {}", generator->rank);
-    }
-    for (std::size_t k = 0; k < data.requirements.size(); ++k) {
-      const MetadataCall& call = data.requirements[k];
-      const PredicateInfo* info = find_predicate(call.name);
-      if (info == nullptr) continue;
-      const std::string place = fmt::format("{}.requires[{}]", field, k);
-      if (info->rank >= 0 && (!fixed || info->rank != rank)) {
-        Diagnostic& d =
-            report(call.where,
-                   place,
-                   "predicate.rank",
-                   fmt::format("predicate '{}' is for tensors of rank {}", info->name, info->rank));
-        d.found = fmt::format("'{}'", data.shape.text);
-        d.expected = fmt::format("a shape of rank {}", info->rank);
-      }
-      for (std::size_t i = 0; i < call.args.size(); ++i) {
-        if (call.args[i] != kNoExpr || call.contents[i] == kNoExpr ||
-            branch.facts.presence[call.contents[i]] == 1)
-          continue;
-        Diagnostic& d = report(call.where,
-                               place,
-                               "predicate.absent",
-                               fmt::format("'{}' may be absent where '{}' is passed ({})",
-                                           data_.symbols[call.contents[i]].name,
-                                           data_.symbols[term.symbol].name,
-                                           describe(branch.choices)));
-        d.expected = "a tensor that is passed wherever this one is";
-      }
-    }
-  };
-  for (const signature::TensorTerm& term : branch.construction_tensors) check(term, "params");
-  for (const signature::TensorTerm& term : branch.inputs) check(term, "inputs");
+  for (const signature::TensorTerm& term : branch.construction_tensors)
+    check_term_metadata(branch, term, "params");
+  for (const signature::TensorTerm& term : branch.inputs)
+    check_term_metadata(branch, term, "inputs");
 }
 
 }  // namespace tenon::manifest

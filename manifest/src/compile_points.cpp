@@ -92,39 +92,58 @@ bool Compiler::accepted(const Choices& choices) const {
   return true;
 }
 
+namespace {
+
+// Visits the combinations of some discriminants, the others as they are, until a visit says false.
+template <class F>
+void enumerate(const std::vector<std::size_t>& axes,
+               const std::vector<std::size_t>& counts,
+               Choices choices,
+               const F& visit) {
+  for (const std::size_t a : axes) choices[a] = 0;
+  while (true) {
+    if (!visit(choices)) return;
+    std::size_t i = 0;
+    while (i < axes.size() && ++choices[axes[i]] == static_cast<std::int32_t>(counts[axes[i]]))
+      choices[axes[i++]] = 0;
+    if (i == axes.size()) return;
+  }
+}
+
+bool is_family_fault(signature::FoldError::Kind kind) {
+  return kind == signature::FoldError::Kind::kCases ||
+         kind == signature::FoldError::Kind::kNotFinite;
+}
+
+void check_element(KindChecker& checker, const signature::Element& e) {
+  if (e.splice) {
+    checker.expect(e.expr, Kind::sequence(Kind::integer()), "a splice");
+  } else {
+    checker.expect(e.expr, Kind::integer(), "an axis");
+  }
+}
+
+}  // namespace
+
 void Compiler::check_points() {
   const Groups groups = group_discriminants();
   std::vector<std::size_t> counts;
+  counts.reserve(data_.discriminants.size());
   for (const signature::Discriminant& d : data_.discriminants)
     counts.push_back(signature::choice_count(data_, d));
-  const auto enumerate = [&](const std::vector<std::size_t>& axes, Choices choices, auto&& visit) {
-    for (const std::size_t a : axes) choices[a] = 0;
-    while (true) {
-      if (!visit(choices)) return;
-      std::size_t i = 0;
-      while (i < axes.size() && ++choices[axes[i]] == static_cast<std::int32_t>(counts[axes[i]]))
-        choices[axes[i++]] = 0;
-      if (i == axes.size()) return;
-    }
-  };
   // Each group is held at the first combination that no restriction rejects while the others are
-  // open.
+  // open, or at zeros.
   Choices held(data_.discriminants.size(), 0);
   std::size_t total = 0;
   for (const std::vector<std::size_t>& axes : groups.axes) {
     std::size_t size = 1;
     for (const std::size_t a : axes) size *= counts[a];
     total += size;
-    bool found = false;
-    enumerate(axes, Choices(data_.discriminants.size(), -1), [&](const Choices& c) {
+    enumerate(axes, counts, Choices(data_.discriminants.size(), -1), [&](const Choices& c) {
       if (!accepted(c)) return true;
       for (const std::size_t a : axes) held[a] = c[a];
-      found = true;
       return false;
     });
-    if (!found) {
-      for (const std::size_t a : axes) held[a] = 0;
-    }
   }
   if (total > 256) {
     diagnostics_
@@ -147,7 +166,7 @@ void Compiler::check_points() {
   }
   std::set<Choices> seen;
   for (const std::vector<std::size_t>& axes : groups.axes) {
-    enumerate(axes, held, [&](const Choices& c) {
+    enumerate(axes, counts, held, [&](const Choices& c) {
       if (seen.insert(c).second && diagnostics_.error_count() < 200) check_point(c);
       return true;
     });
@@ -188,8 +207,7 @@ void Compiler::check_point(const Choices& choices) {
     const SourceLocation& where =
         rule ? data_.refinements[branch.error_symbol - data_.symbols.size()].where
              : data_.symbols[branch.error_symbol].where;
-    const bool cases = branch.error->kind == signature::FoldError::Kind::kCases ||
-                       branch.error->kind == signature::FoldError::Kind::kNotFinite;
+    const bool cases = is_family_fault(branch.error->kind);
     report(where,
            rule ? "signature.shape_rules" : "signature",
            cases ? "family.cases" : "expr.value",
@@ -302,13 +320,7 @@ void Compiler::check_branch_kinds(const signature::Branch& branch) {
       where = data.shape.where;
       field = "signature." + data_.symbols[term.symbol].name + ".shape";
       checker.set_formals(list_scope(signature::tensor_decl(data_, term.symbol), {}).formal_kinds);
-      for (const signature::Element& e : term.elements) {
-        if (e.splice) {
-          checker.expect(e.expr, Kind::sequence(Kind::integer()), "a splice");
-        } else {
-          checker.expect(e.expr, Kind::integer(), "an axis");
-        }
-      }
+      for (const signature::Element& e : term.elements) check_element(checker, e);
       where = data.dtype.where;
       field = "signature." + data_.symbols[term.symbol].name + ".dtype";
       if (branch.pool.at(term.dtype).op != signature::Op::kString)

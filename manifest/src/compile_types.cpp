@@ -142,6 +142,60 @@ Kind Compiler::formal_kind(const TypeText& text) const {
   return unite(kinds);
 }
 
+namespace {
+
+signature::AdtFieldType adt_field(const AdtField& f) {
+  signature::AdtFieldType field;
+  field.name = f.name;
+  for (const TypeMember& m : f.type.members) {
+    if (m.atom == TypeMember::Atom::kBool) field.tag = TypeTag::kBool;
+    if (m.atom == TypeMember::Atom::kDim) field.is_dim = true;
+    if (m.atom != TypeMember::Atom::kLiteral) continue;
+    field.tag = TypeTag::kEnum;
+    field.names.push_back(m.text);
+  }
+  return field;
+}
+
+// Kinds whose values are finitely many, or not known yet.
+bool can_match(const Kind& kind) {
+  using Tag = Kind::Tag;
+  return kind.is(Tag::kBool) || kind.is(Tag::kAdt) || kind.is(Tag::kUnknown) ||
+         (kind.is(Tag::kStr) && !kind.open);
+}
+
+std::vector<signature::PatternData> pattern_data(const std::vector<Pattern>& patterns) {
+  std::vector<signature::PatternData> all;
+  all.reserve(patterns.size());
+  for (const Pattern& p : patterns) {
+    signature::PatternData& pattern = all.emplace_back();
+    pattern.kind = static_cast<signature::PatternData::Kind>(p.kind);
+    pattern.value = p.value;
+    pattern.constructor = p.constructor;
+    pattern.fields = p.fields;
+  }
+  return all;
+}
+
+// Of a Bool or enum field.
+bool field_takes(const signature::AdtFieldType& field, const Value& value) {
+  if (field.tag == TypeTag::kBool) return value.get_if<bool>() != nullptr;
+  const auto* text = value.get_if<std::string>();
+  return text != nullptr &&
+         std::find(field.names.begin(), field.names.end(), *text) != field.names.end();
+}
+
+// A Bool on Bool, or a member of an enum.
+bool value_fits(const Value& value, const Kind& kind) {
+  using Tag = Kind::Tag;
+  if (kind.is(Tag::kBool) && value.get_if<bool>() != nullptr) return true;
+  const auto* text = value.get_if<std::string>();
+  return kind.is(Tag::kStr) && text != nullptr &&
+         (kind.open || std::find(kind.names.begin(), kind.names.end(), *text) != kind.names.end());
+}
+
+}  // namespace
+
 void Compiler::declare_adts() {
   for (const AdtDecl& decl : adt_decls_) {
     signature::AdtType type;
@@ -153,18 +207,9 @@ void Compiler::declare_adts() {
       scope.field = "adts." + decl.name + "." + c.name + ".invariant";
       scope.formals_only = true;
       for (const AdtField& f : c.fields) {
-        signature::AdtFieldType field;
-        field.name = f.name;
-        for (const TypeMember& m : f.type.members) {
-          if (m.atom == TypeMember::Atom::kBool) field.tag = TypeTag::kBool;
-          if (m.atom == TypeMember::Atom::kDim) field.is_dim = true;
-          if (m.atom != TypeMember::Atom::kLiteral) continue;
-          field.tag = TypeTag::kEnum;
-          field.names.push_back(m.text);
-        }
         scope.formals.push_back(f.name);
         scope.formal_kinds.push_back(formal_kind(f.type));
-        constructor.fields.push_back(std::move(field));
+        constructor.fields.push_back(adt_field(f));
       }
       constructor.invariant = expression(c.invariant, Grammar::kExpression, scope);
       if (constructor.invariant.given()) {
@@ -205,9 +250,7 @@ void Compiler::declare_families() {
       if (!family.match.back().given()) continue;
       const Kind kind = checker(decl.match[k], scope).check(family.match.back().root);
       const Kind plain = kind.is(Kind::Tag::kMaybe) ? kind.items.front() : kind;
-      using Tag = Kind::Tag;
-      if (!(plain.is(Tag::kBool) || plain.is(Tag::kAdt) || plain.is(Tag::kUnknown) ||
-            (plain.is(Tag::kStr) && !plain.open))) {
+      if (!can_match(plain)) {
         report(decl.match[k].where,
                scope.field,
                "family.match",
@@ -224,14 +267,7 @@ void Compiler::declare_families() {
       if (out.is.given()) {
         checker(one.is, scope).check(out.is.root);
       }
-      for (const Pattern& p : one.when) {
-        signature::PatternData pattern;
-        pattern.kind = static_cast<signature::PatternData::Kind>(p.kind);
-        pattern.value = p.value;
-        pattern.constructor = p.constructor;
-        pattern.fields = p.fields;
-        out.when.push_back(std::move(pattern));
-      }
+      out.when = pattern_data(one.when);
       family.cases.push_back(std::move(out));
     }
     data_.families.push_back(std::move(family));
@@ -253,12 +289,7 @@ void Compiler::check_patterns(const FamilyDecl& decl,
     };
     if (pattern.kind == Pattern::Kind::kAny) continue;
     if (pattern.kind == Pattern::Kind::kValue) {
-      const auto* text = pattern.value.get_if<std::string>();
-      const bool truth = kind.is(Tag::kBool) && pattern.value.get_if<bool>() != nullptr;
-      const bool member =
-          kind.is(Tag::kStr) && text != nullptr &&
-          (kind.open || std::find(kind.names.begin(), kind.names.end(), *text) != kind.names.end());
-      if (!truth && !member)
+      if (!value_fits(pattern.value, kind))
         refuse(fmt::format("pattern {} on {}", pattern.value.to_string(), print(kind, data_.adts)),
                print(kind, data_.adts));
       continue;
@@ -288,12 +319,7 @@ void Compiler::check_patterns(const FamilyDecl& decl,
       } else if (known->tag == TypeTag::kInt) {
         refuse(fmt::format("field '{}' is not finite: it cannot be matched on", name),
                "a Bool or enum field");
-      } else if (known->tag == TypeTag::kBool
-                     ? value.get_if<bool>() == nullptr
-                     : value.get_if<std::string>() == nullptr ||
-                           std::find(known->names.begin(),
-                                     known->names.end(),
-                                     *value.get_if<std::string>()) == known->names.end()) {
+      } else if (!field_takes(*known, value)) {
         refuse(fmt::format("{} is no value of field '{}'", value.to_string(), name),
                "one of its values");
       }

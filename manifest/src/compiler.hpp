@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenon/core/signature/evaluate.hpp"
 #include "tenon/core/signature/plan_data.hpp"
 #include "tenon/core/signature/specialise.hpp"
 #include "tenon/manifest/compile.hpp"
@@ -105,6 +106,13 @@ class Compiler {
   void check_branch_kinds(const signature::Branch& branch);
   void check_branch_combos(const signature::Branch& branch);
   void check_branch_metadata(const signature::Branch& branch);  // compile_metadata.cpp
+  void check_term_metadata(const signature::Branch& branch,
+                           const signature::TensorTerm& term,
+                           const char* section);
+  void check_requirement(const signature::Branch& branch,
+                         const signature::TensorTerm& term,
+                         const signature::MetadataCall& call,
+                         const std::string& place);
   /// "at trans_a=true, bias absent"
   [[nodiscard]] std::string describe(const signature::Choices& choices) const;
   [[nodiscard]] bool accepted(const signature::Choices& choices) const;
@@ -116,6 +124,10 @@ class Compiler {
                      InterfaceDecl& decl,
                      signature::InterfaceData& data,
                      std::vector<Kind>& kinds);
+  void declare_temporary(const ArgEntry& entry,
+                         const std::string& field,
+                         InterfaceArgDecl& arg,
+                         signature::ArgData& arg_data);
   void declare_arg(const InterfaceEntry& source,
                    const ArgEntry& arg,
                    InterfaceDecl& decl,
@@ -124,6 +136,11 @@ class Compiler {
   /// Exactly one interface per step is active, at most one in an optional step, whatever the
   /// payloads are.
   void check_interfaces(const signature::Branch& branch);
+  bool check_step(signature::Env& env,
+                  const std::vector<Expr>& conditions,
+                  std::uint32_t step,
+                  const std::string& where);
+  [[nodiscard]] std::vector<Value> payload_values(std::uint32_t s) const;
   bool field_kind(const Kind& kind, Expr e, CallFieldDecl& field);
   [[nodiscard]] std::uint32_t value_kind(Expr e) const;
   void make_branches();

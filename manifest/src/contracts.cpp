@@ -282,7 +282,7 @@ class InterfaceEmitter {
                     const std::string& rows,
                     std::string& out) const {
     if (rows.empty()) return "NULL";
-    const std::string name = fmt::format("{}_{}", prefix_, what);
+    std::string name = fmt::format("{}_{}", prefix_, what);
     out += fmt::format("TENON_CONTRACT_DATA {} {}[] = {{\n{}}};\n", type, name, rows);
     return name;
   }

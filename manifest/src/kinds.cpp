@@ -61,6 +61,24 @@ bool operator==(const Kind& a, const Kind& b) {
          a.dtypes == b.dtypes && a.items == b.items && a.length == b.length && a.adt == b.adt;
 }
 
+namespace {
+
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& n : names) text += fmt::format("{}'{}'", text.empty() ? "" : " | ", n);
+  return text;
+}
+
+std::string dtypes_text(const DTypeSet& dtypes) {
+  std::string text;
+  for (const DType d : all_dtypes()) {
+    if (dtypes.contains(d)) text += fmt::format("{}{}", text.empty() ? "" : " | ", name_of(d));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string print(const Kind& kind, std::span<const signature::AdtType> adts) {
   const auto items = [&](std::string_view separator) {
     std::string text;
@@ -90,22 +108,10 @@ std::string print(const Kind& kind, std::span<const signature::AdtType> adts) {
     case Tag::kSeq:
       return kind.length ? fmt::format("Seq[{}] of {}", items(", "), *kind.length)
                          : fmt::format("Seq[{}]", items(", "));
-    case Tag::kStr: {
-      if (kind.open) return "str";
-      std::string text;
-      for (const std::string& n : kind.names)
-        text += fmt::format("{}'{}'", text.empty() ? "" : " | ", n);
-      return text;
-    }
-    case Tag::kDType: {
-      if (kind.open) return "DType";
-      std::string text;
-      for (const DType d : all_dtypes()) {
-        if (kind.dtypes.contains(d))
-          text += fmt::format("{}{}", text.empty() ? "" : " | ", name_of(d));
-      }
-      return fmt::format("DType[{}]", text);
-    }
+    case Tag::kStr:
+      return kind.open ? "str" : names_text(kind.names);
+    case Tag::kDType:
+      return kind.open ? "DType" : fmt::format("DType[{}]", dtypes_text(kind.dtypes));
   }
   return "unknown";
 }
@@ -296,29 +302,60 @@ bool comparable(const Kind& a, const Kind& b) {
   return false;
 }
 
+namespace {
+
+// Of a str or a DType: the members that the literals name.
+void keep_named(const Kind& member, std::span<const Kind> literals, std::vector<Kind>& kept) {
+  std::vector<std::string> names;
+  DTypeSet dtypes;
+  const auto listed = [&](const std::string& n) {
+    return member.open ||
+           std::find(member.names.begin(), member.names.end(), n) != member.names.end();
+  };
+  for (const Kind& literal : literals) {
+    if (!literal.is(Tag::kStr)) continue;
+    for (const std::string& n : literal.names) {
+      const auto d = dtype_from_name(n);
+      if (member.is(Tag::kStr) && listed(n)) names.push_back(n);
+      if (member.is(Tag::kDType) && d && member.dtypes.contains(*d)) dtypes.insert(*d);
+    }
+  }
+  if (!names.empty()) kept.push_back(Kind::string(std::move(names)));
+  if (!dtypes.empty()) kept.push_back(Kind::dtype(dtypes));
+}
+
+bool names_it(std::span<const Kind> literals, std::string_view name) {
+  return std::any_of(literals.begin(), literals.end(), [&](const Kind& l) {
+    return l.is(Tag::kStr) && std::find(l.names.begin(), l.names.end(), name) != l.names.end();
+  });
+}
+
+std::vector<std::string> names_without(const std::vector<std::string>& names,
+                                       std::span<const Kind> literals) {
+  std::vector<std::string> kept;
+  for (const std::string& n : names) {
+    if (!names_it(literals, n)) kept.push_back(n);
+  }
+  return kept;
+}
+
+DTypeSet dtypes_without(const DTypeSet& dtypes, std::span<const Kind> literals) {
+  DTypeSet kept;
+  for (const DType d : all_dtypes()) {
+    if (dtypes.contains(d) && !names_it(literals, name_of(d))) kept.insert(d);
+  }
+  return kept;
+}
+
+}  // namespace
+
 Kind restrict(const Kind& kind, std::span<const Kind> literals) {
   std::vector<Kind> kept;
   for (const Kind& member : members_of(kind)) {
-    if (member.is(Tag::kValue)) {
-      kept.push_back(member);
-    } else if (member.is(Tag::kStr) || member.is(Tag::kDType)) {
-      std::vector<std::string> names;
-      DTypeSet dtypes;
-      for (const Kind& literal : literals) {
-        if (!literal.is(Tag::kStr)) continue;
-        for (const std::string& n : literal.names) {
-          const auto d = dtype_from_name(n);
-          if (member.is(Tag::kStr) &&
-              (member.open ||
-               std::find(member.names.begin(), member.names.end(), n) != member.names.end())) {
-            names.push_back(n);
-          }
-          if (member.is(Tag::kDType) && d && member.dtypes.contains(*d)) dtypes.insert(*d);
-        }
-      }
-      if (!names.empty()) kept.push_back(Kind::string(std::move(names)));
-      if (!dtypes.empty()) kept.push_back(Kind::dtype(dtypes));
-    } else if (std::any_of(literals.begin(), literals.end(), [&](const Kind& l) {
+    if (member.is(Tag::kStr) || member.is(Tag::kDType)) {
+      keep_named(member, literals, kept);
+    } else if (member.is(Tag::kValue) ||
+               std::any_of(literals.begin(), literals.end(), [&](const Kind& l) {
                  return l.tag == member.tag;
                })) {
       kept.push_back(member);
@@ -329,23 +366,12 @@ Kind restrict(const Kind& kind, std::span<const Kind> literals) {
 
 Kind exclude(const Kind& kind, std::span<const Kind> literals) {
   std::vector<Kind> kept;
-  const auto excluded = [&](const std::string& n) {
-    return std::any_of(literals.begin(), literals.end(), [&](const Kind& l) {
-      return l.is(Tag::kStr) && std::find(l.names.begin(), l.names.end(), n) != l.names.end();
-    });
-  };
   for (const Kind& member : members_of(kind)) {
     if (member.is(Tag::kStr) && !member.open) {
-      std::vector<std::string> names;
-      for (const std::string& n : member.names) {
-        if (!excluded(n)) names.push_back(n);
-      }
+      std::vector<std::string> names = names_without(member.names, literals);
       if (!names.empty()) kept.push_back(Kind::string(std::move(names)));
     } else if (member.is(Tag::kDType)) {
-      DTypeSet dtypes;
-      for (const DType d : all_dtypes()) {
-        if (member.dtypes.contains(d) && !excluded(std::string(name_of(d)))) dtypes.insert(d);
-      }
+      const DTypeSet dtypes = dtypes_without(member.dtypes, literals);
       if (!dtypes.empty()) kept.push_back(Kind::dtype(dtypes));
     } else {
       kept.push_back(member);

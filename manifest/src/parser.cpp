@@ -113,15 +113,15 @@ class Parser {
   // ---- Depth
   // ---------------------------------------------------------------------------------------
   struct Depth {
-    explicit Depth(std::uint32_t& level) : level_(++level), counter_(level) {}
-    ~Depth() { --counter_; }
+    explicit Depth(std::uint32_t& count) : level(++count), counter(count) {}
+    ~Depth() { --counter; }
     Depth(const Depth&) = delete;
     Depth& operator=(const Depth&) = delete;
-    std::uint32_t level_;
-    std::uint32_t& counter_;
+    std::uint32_t level;
+    std::uint32_t& counter;
   };
   bool too_deep(const Depth& depth) {
-    if (depth.level_ <= kMaxExprDepth) return false;
+    if (depth.level <= kMaxExprDepth) return false;
     refuse(now().column,
            "expr.depth",
            "the expression nests too deeply",

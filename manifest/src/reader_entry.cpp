@@ -333,7 +333,7 @@ Entry read_entry(const Scope& file, const Node& key, const Node& body) {
   if (const Node* node = fields.get("signature")) {
     read_signature(scope.in("signature"), *node, entry);
   } else {
-    entry.reported_names.push_back("*");
+    entry.reported_names.emplace_back("*");
   }
   if (const Node* node = fields.get("workloads"))
     read_workloads(scope.in("workloads"), *node, entry);

@@ -95,7 +95,7 @@ class SetChecker {
     }
   }
 
-  void check_type(const Entry& entry, const TypeText& type, std::string field) {
+  void check_type(const Entry& entry, const TypeText& type, const std::string& field) {
     for (const TypeMember& m : type.members) {
       if (m.atom != TypeMember::Atom::kName || set_.find_adt(m.text) != nullptr) continue;
       std::vector<std::string_view> names{

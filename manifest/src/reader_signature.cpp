@@ -55,7 +55,7 @@ class SignatureReader {
   void run(const Node& node) {
     const Fields fields(scope_, node, kSignatureKeys, "signature");
     if (!fields.is_map()) {
-      entry_.reported_names.push_back("*");
+      entry_.reported_names.emplace_back("*");
       return;
     }
     each(fields, "forall", [&](const Scope& s, const Node& key, const Node& value) {
@@ -91,7 +91,7 @@ class SignatureReader {
     const Node* node = fields.section(section);
     if (node == nullptr) return;
     if (!is_section(scope_.in(section), *node, section)) {
-      entry_.reported_names.push_back("*");
+      entry_.reported_names.emplace_back("*");
       return;
     }
     for (std::size_t i = 0; i < node->size(); ++i) {
@@ -508,20 +508,22 @@ class SignatureReader {
     }
   }
 
-  bool combo_value(const Scope& scope, const Node& key, const Text& dtype) {
-    if (dtype.empty()) return false;
-    DTypeSet legal;
-    bool known = false;
+  /// What a DType index allows; false where the index is faulty, which is reported already.
+  bool legal_of_index(std::string_view name, DTypeSet& legal, bool& known) const {
     for (const IndexDecl& index : entry_.indices) {
-      if (index.name != key.text) continue;
+      if (index.name != name) continue;
       if (index.faulty) return false;
-      if (index.kind == IndexKind::kDType) {
-        legal = index.dtypes;
-        known = true;
-      }
+      if (index.kind != IndexKind::kDType) continue;
+      legal = index.dtypes;
+      known = true;
     }
+    return true;
+  }
+
+  /// What a dtype parameter allows; false where its type could not be read.
+  bool legal_of_param(std::string_view name, DTypeSet& legal, bool& known) const {
     for (std::size_t i = 0; i < decl_.params.size(); ++i) {
-      if (decl_.params[i].name != key.text) continue;
+      if (decl_.params[i].name != name) continue;
       const TypeText& type = entry_.params[i].type;
       if (type.members.empty()) return false;
       known = std::all_of(type.members.begin(), type.members.end(), [](const TypeMember& m) {
@@ -529,11 +531,19 @@ class SignatureReader {
       });
       for (const TypeMember& m : type.members) {
         if (m.atom == TypeMember::Atom::kDType) legal.insert(m.dtype);
-        if (m.atom == TypeMember::Atom::kAnyDType) {
-          for (const DType d : all_dtypes()) legal.insert(d);
-        }
+        if (m.atom != TypeMember::Atom::kAnyDType) continue;
+        for (const DType d : all_dtypes()) legal.insert(d);
       }
     }
+    return true;
+  }
+
+  bool combo_value(const Scope& scope, const Node& key, const Text& dtype) {
+    if (dtype.empty()) return false;
+    DTypeSet legal;
+    bool known = false;
+    if (!legal_of_index(key.text, legal, known)) return false;
+    if (!legal_of_param(key.text, legal, known)) return false;
     if (!known && entry_.was_reported(key.text)) return false;
     if (!known) {
       Diagnostic& d =

@@ -70,6 +70,31 @@ Expr Compiler::resolve(const Pool& from, Expr e, const Text& text, const ExprSco
   return data_.pool.add(node, kids);
 }
 
+namespace {
+
+// Marks optional arguments that are not given as absent; returns a required one that is missing.
+const signature::Formal* fill_absent(Pool& pool,
+                                     const signature::Primitive& row,
+                                     std::uint32_t column,
+                                     std::vector<Expr>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] != kNoExpr) continue;
+    if (!row.formals[i].optional) return &row.formals[i];
+    arguments[i] = pool.add(Op::kAbsent, column);
+  }
+  return nullptr;
+}
+
+// What to write in place of a name that nothing has.
+std::string name_hint(const std::string& name, std::string similar) {
+  if (!similar.empty()) return similar;
+  if (signature::primitive_index(name)) return fmt::format("'{}' is a primitive: call it", name);
+  if (name == "true" || name == "false" || name == "null") return "write True, False or None";
+  return {};
+}
+
+}  // namespace
+
 Expr Compiler::resolve_name(const Pool& from, Expr e, const Text& text, const ExprScope& scope) {
   const std::string& name = from.text(e);
   const Node& n = from.at(e);
@@ -92,11 +117,7 @@ Expr Compiler::resolve_name(const Pool& from, Expr e, const Text& text, const Ex
                            fmt::format("'{}' is no name that can be read here", name));
     d.found = name;
     d.expected = scope.formals_only ? "one of the formals" : "an index, a parameter or a let";
-    d.hint = did_you_mean(name, known_names(scope));
-    if (d.hint.empty() && signature::primitive_index(name))
-      d.hint = fmt::format("'{}' is a primitive: call it", name);
-    if (d.hint.empty() && (name == "true" || name == "false" || name == "null"))
-      d.hint = "write True, False or None";
+    d.hint = name_hint(name, did_you_mean(name, known_names(scope)));
     return kNoExpr;
   }
   const signature::Symbol& symbol = data_.symbols[found->second];
@@ -310,14 +331,11 @@ Expr Compiler::resolve_primitive(
   }
   if (row.variadic && arguments.empty())
     return refuse(n.column, fmt::format("{} without arguments", row.name), "at least one shape");
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] != kNoExpr) continue;
-    if (!row.formals[i].optional)
-      return refuse(n.column,
-                    fmt::format("argument '{}' of {} is missing", row.formals[i].name, row.name),
-                    std::string(row.doc));
-    arguments[i] = data_.pool.add(Op::kAbsent, n.column);
-  }
+  const signature::Formal* missing = fill_absent(data_.pool, row, n.column, arguments);
+  if (missing != nullptr)
+    return refuse(n.column,
+                  fmt::format("argument '{}' of {} is missing", missing->name, row.name),
+                  std::string(row.doc));
   return data_.pool.add(Op::kPrimitive, n.column, arguments, primitive);
 }
 

@@ -189,6 +189,23 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
+bool blank(char c) { return c == ' ' || c == '\t'; }
+
+void skip_blanks(std::string_view& text) {
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+}
+
+bool take_clock(std::string_view& text) {
+  if (!take_digits(text, 1, 2) || !take(text, ':') || !take_digits(text, 2, 2) ||
+      !take(text, ':') || !take_digits(text, 2, 2)) {
+    return false;
+  }
+  if (take(text, '.')) {
+    while (!text.empty() && digit(text.front())) text.remove_prefix(1);
+  }
+  return true;
+}
+
 bool is_timestamp(std::string_view text) {
   const std::string_view whole = text;
   if (!take_digits(text, 4, 4) || !take(text, '-')) return false;
@@ -197,17 +214,11 @@ bool is_timestamp(std::string_view text) {
   if (text.front() == 'T' || text.front() == 't') {
     text.remove_prefix(1);
   } else {
-    if (text.front() != ' ' && text.front() != '\t') return false;
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    if (!blank(text.front())) return false;
+    skip_blanks(text);
   }
-  if (!take_digits(text, 1, 2) || !take(text, ':') || !take_digits(text, 2, 2) ||
-      !take(text, ':') || !take_digits(text, 2, 2)) {
-    return false;
-  }
-  if (take(text, '.')) {
-    while (!text.empty() && digit(text.front())) text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  if (!take_clock(text)) return false;
+  skip_blanks(text);
   if (text.empty() || text == "Z") return true;
   if (!take(text, '-') && !take(text, '+')) return false;
   if (!take_digits(text, 1, 2)) return false;

@@ -48,6 +48,39 @@ bool RowInstantiator::evaluate(Expr e, Cell& out, std::span<const Cell> formals)
   return signature::evaluate(env, e, out);
 }
 
+bool RowInstantiator::args_known(const GeneratedTerm& term, const std::vector<bool>& known) const {
+  return std::all_of(term.args.begin(), term.args.end(), [&](Expr e) {
+    return e == kNoExpr || all_known(e, known);
+  });
+}
+
+/// Marks the names that the elements of a generated shape solve; true where there is a new one.
+bool RowInstantiator::order_elements(const TensorTerm& term, std::vector<bool>& known) const {
+  const std::vector<Element>& elements = term.elements;
+  const auto open_splice = [&](std::size_t from, std::size_t to) {
+    for (std::size_t k = from; k < to; ++k) {
+      if (elements[k].splice && !all_known(elements[k].expr, known)) return true;
+    }
+    return false;
+  };
+  bool any = false;
+  for (std::size_t at = 0; at < elements.size(); ++at) {
+    std::vector<std::uint32_t> unknown;
+    signature::collect_symbols(branch_.pool, elements[at].expr, unknown, false);
+    std::erase_if(unknown, [&](std::uint32_t s) { return static_cast<bool>(known[s]); });
+    if (unknown.size() != 1) continue;
+    const bool before = !open_splice(0, at);
+    const bool after = !open_splice(at + 1, elements.size());
+    const bool solves =
+        elements[at].splice
+            ? before && after && branch_.pool.at(elements[at].expr).op == Op::kSymbol
+            : (before || after) &&
+                  signature::is_affine(branch_.pool, elements[at].expr, unknown.front());
+    if (solves) known[unknown.front()] = any = true;
+  }
+  return any;
+}
+
 /// The fixpoint of lets, generators and unification over names alone.
 bool RowInstantiator::solve_order(std::vector<bool>& known,
                                   std::vector<GeneratedTerm>& terms) const {
@@ -60,35 +93,28 @@ bool RowInstantiator::solve_order(std::vector<bool>& known,
       known[s] = any = true;
     }
     for (GeneratedTerm& term : terms) {
-      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) {
-            return e == kNoExpr || all_known(e, known);
-          }))
-        term.ran = any = true;
+      if (!term.ran && args_known(term, known)) term.ran = any = true;
       if (!term.ran) continue;
-      const std::vector<Element>& elements = term.term->elements;
-      for (std::size_t at = 0; at < elements.size(); ++at) {
-        std::vector<std::uint32_t> unknown;
-        signature::collect_symbols(branch_.pool, elements[at].expr, unknown, false);
-        std::erase_if(unknown, [&](std::uint32_t s) { return static_cast<bool>(known[s]); });
-        if (unknown.size() != 1) continue;
-        const auto open_splice = [&](std::size_t from, std::size_t to) {
-          for (std::size_t k = from; k < to; ++k) {
-            if (elements[k].splice && !all_known(elements[k].expr, known)) return true;
-          }
-          return false;
-        };
-        const bool before = !open_splice(0, at);
-        const bool after = !open_splice(at + 1, elements.size());
-        const bool solves =
-            elements[at].splice
-                ? before && after && branch_.pool.at(elements[at].expr).op == Op::kSymbol
-                : (before || after) &&
-                      signature::is_affine(branch_.pool, elements[at].expr, unknown.front());
-        if (solves) known[unknown.front()] = any = true;
-      }
+      any = order_elements(*term.term, known) || any;
     }
   }
   return std::all_of(terms.begin(), terms.end(), [](const GeneratedTerm& t) { return t.ran; });
+}
+
+bool RowInstantiator::solve_lets(std::vector<bool>& known, bool& any) {
+  for (std::uint32_t i = 0; i < lets_.size(); ++i) {
+    const std::uint32_t s = data_.first_let + i;
+    if (lets_[i] == kNoExpr || known[s] || !all_known(lets_[i], known)) continue;
+    if (!evaluate(lets_[i], cells_[s])) {
+      report(row_.where,
+             "",
+             "row.let",
+             fmt::format("the let '{}' has no value here: {}", name(s), error_));
+      return false;
+    }
+    known[s] = any = true;
+  }
+  return true;
 }
 
 bool RowInstantiator::solve_values(std::vector<GeneratedTerm>& terms) {
@@ -97,22 +123,9 @@ bool RowInstantiator::solve_values(std::vector<GeneratedTerm>& terms) {
     any = false;
     std::vector<bool> known(cells_.size());
     for (std::size_t s = 0; s < known.size(); ++s) known[s] = cells_[s].tag != Tag::kUnset;
-    for (std::uint32_t i = 0; i < lets_.size(); ++i) {
-      const std::uint32_t s = data_.first_let + i;
-      if (lets_[i] == kNoExpr || known[s] || !all_known(lets_[i], known)) continue;
-      if (!evaluate(lets_[i], cells_[s])) {
-        report(row_.where,
-               "",
-               "row.let",
-               fmt::format("the let '{}' has no value here: {}", name(s), error_));
-        return false;
-      }
-      known[s] = any = true;
-    }
+    if (!solve_lets(known, any)) return false;
     for (GeneratedTerm& term : terms) {
-      if (!term.ran && std::all_of(term.args.begin(), term.args.end(), [&](Expr e) {
-            return e == kNoExpr || all_known(e, known);
-          })) {
+      if (!term.ran && args_known(term, known)) {
         if (!generate(term)) return false;
         any = true;
       }
@@ -198,77 +211,83 @@ bool RowInstantiator::unify(GeneratedTerm& term) {
   return true;
 }
 
-/// Solves or checks one element of a generated tensor's shape, if its place and all but one of its
-/// names are known.
-bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
+/// The names in an expression that have no value yet.
+std::vector<std::uint32_t> RowInstantiator::unset(Expr e) const {
+  std::vector<std::uint32_t> names;
+  signature::collect_symbols(branch_.pool, e, names, false);
+  std::erase_if(names, [&](std::uint32_t s) { return cells_[s].tag != Tag::kUnset; });
+  return names;
+}
+
+/// How many axes a part of a shape has, where that is known.
+std::optional<std::int64_t> RowInstantiator::width(std::span<const Element> elements) {
+  std::int64_t total = 0;
+  for (const Element& element : elements) {
+    Cell cell;
+    if (!element.splice) {
+      ++total;
+    } else if (!unset(element.expr).empty() || !evaluate(element.expr, cell)) {
+      return std::nullopt;
+    } else {
+      total += cell.count;
+    }
+  }
+  return total;
+}
+
+bool RowInstantiator::shape_mismatch(const GeneratedTerm& term, const std::string& text) {
+  const std::string sizes = sizes_text(term.result->shape);
+  Diagnostic& d = report(row_.where,
+                         name(term.symbol),
+                         "row.shape",
+                         fmt::format("'{}' makes {}, which is not the declared {}: {}",
+                                     term.call->text,
+                                     sizes,
+                                     signature::tensor_data(data_, term.symbol).shape.text,
+                                     text));
+  d.found = sizes;
+  return false;
+}
+
+bool RowInstantiator::unify_splice(GeneratedTerm& term,
+                                   std::size_t at,
+                                   std::optional<std::int64_t> before,
+                                   std::optional<std::int64_t> after) {
   const std::vector<Element>& elements = term.term->elements;
   const std::vector<std::int64_t>& sizes = term.result->shape;
-  const auto unset = [&](Expr e) {
-    std::vector<std::uint32_t> names;
-    signature::collect_symbols(branch_.pool, e, names, false);
-    std::erase_if(names, [&](std::uint32_t s) { return cells_[s].tag != Tag::kUnset; });
-    return names;
-  };
-  const auto width = [&](std::size_t from, std::size_t to) -> std::optional<std::int64_t> {
-    std::int64_t total = 0;
-    for (std::size_t k = from; k < to; ++k) {
-      Cell cell;
-      if (!elements[k].splice) {
-        ++total;
-      } else if (!unset(elements[k].expr).empty() || !evaluate(elements[k].expr, cell)) {
-        return std::nullopt;
-      } else {
-        total += cell.count;
-      }
-    }
-    return total;
-  };
-  const auto mismatch = [&](const std::string& text) {
-    Diagnostic& d = report(row_.where,
-                           name(term.symbol),
-                           "row.shape",
-                           fmt::format("'{}' makes {}, which is not the declared {}: {}",
-                                       term.call->text,
-                                       sizes_text(sizes),
-                                       signature::tensor_data(data_, term.symbol).shape.text,
-                                       text));
-    d.found = sizes_text(sizes);
-    return false;
-  };
   const auto rank = static_cast<std::int64_t>(sizes.size());
-  const std::optional<std::int64_t> before = width(0, at);
-  const std::optional<std::int64_t> after = width(at + 1, elements.size());
   const std::vector<std::uint32_t> unknown = unset(elements[at].expr);
-  if (elements[at].splice) {
-    if (!before || !after || !unknown.empty()) {
-      if (!before || !after || unknown.size() != 1 ||
-          branch_.pool.at(elements[at].expr).op != Op::kSymbol)
-        return true;
-      if (*before + *after > rank) return mismatch(fmt::format("the rank is {}", rank));
-      cells_[unknown.front()] = shape_cell({sizes.begin() + *before, sizes.end() - *after}, arena_);
-      term.solved[at] = true;
+  if (!before || !after || !unknown.empty()) {
+    if (!before || !after || unknown.size() != 1 ||
+        branch_.pool.at(elements[at].expr).op != Op::kSymbol)
       return true;
-    }
-    Cell cell;
-    if (!evaluate(elements[at].expr, cell)) return mismatch(error_);
-    if (*before + *after + cell.count != rank) return mismatch(fmt::format("the rank is {}", rank));
-    for (std::uint32_t k = 0; k < cell.count; ++k) {
-      if (cell.item(k).i != sizes[static_cast<std::size_t>(*before) + k])
-        return mismatch(fmt::format("axis {} should be {}", *before + k, cell.item(k).i));
-    }
+    if (*before + *after > rank) return shape_mismatch(term, fmt::format("the rank is {}", rank));
+    cells_[unknown.front()] = shape_cell({sizes.begin() + *before, sizes.end() - *after}, arena_);
     term.solved[at] = true;
     return true;
   }
-  if (!before && !after) return true;
-  if (before && after && *before + *after + 1 != rank)
-    return mismatch(fmt::format("the rank is {}", rank));
-  const std::int64_t place = before ? *before : rank - 1 - *after;
-  if (place < 0 || place >= rank) return mismatch(fmt::format("the rank is {}", rank));
+  Cell cell;
+  if (!evaluate(elements[at].expr, cell)) return shape_mismatch(term, error_);
+  if (*before + *after + cell.count != rank)
+    return shape_mismatch(term, fmt::format("the rank is {}", rank));
+  for (std::uint32_t k = 0; k < cell.count; ++k) {
+    if (cell.item(k).i != sizes[static_cast<std::size_t>(*before) + k])
+      return shape_mismatch(term, fmt::format("axis {} should be {}", *before + k, cell.item(k).i));
+  }
+  term.solved[at] = true;
+  return true;
+}
+
+bool RowInstantiator::unify_axis(GeneratedTerm& term, std::size_t at, std::int64_t place) {
+  const std::vector<Element>& elements = term.term->elements;
+  const std::vector<std::int64_t>& sizes = term.result->shape;
+  const std::vector<std::uint32_t> unknown = unset(elements[at].expr);
   const std::int64_t size = sizes[static_cast<std::size_t>(place)];
   Cell cell;
   if (unknown.empty()) {
-    if (!evaluate(elements[at].expr, cell)) return mismatch(error_);
-    if (cell.i != size) return mismatch(fmt::format("axis {} should be {}", place, cell.i));
+    if (!evaluate(elements[at].expr, cell)) return shape_mismatch(term, error_);
+    if (cell.i != size)
+      return shape_mismatch(term, fmt::format("axis {} should be {}", place, cell.i));
   } else {
     if (unknown.size() != 1 ||
         !signature::is_affine(branch_.pool, elements[at].expr, unknown.front()))
@@ -281,15 +300,32 @@ bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
     target = Cell::integer(1);
     const bool at_one = evaluate(elements[at].expr, one);
     target = Cell();
-    if (!at_zero || !at_one) return mismatch(error_);
+    if (!at_zero || !at_one) return shape_mismatch(term, error_);
     const std::int64_t slope = one.i - cell.i;
     if (slope <= 0 || size < cell.i || (size - cell.i) % slope != 0)
-      return mismatch(
+      return shape_mismatch(
+          term,
           fmt::format("no '{}' gives axis {} the size {}", name(unknown.front()), place, size));
     target = Cell::integer((size - cell.i) / slope);
   }
   term.solved[at] = true;
   return true;
+}
+
+/// Solves or checks one element of a generated tensor's shape, if its place and all but one of its
+/// names are known.
+bool RowInstantiator::unify_element(GeneratedTerm& term, std::size_t at) {
+  const std::span<const Element> elements = term.term->elements;
+  const auto rank = static_cast<std::int64_t>(term.result->shape.size());
+  const std::optional<std::int64_t> before = width(elements.first(at));
+  const std::optional<std::int64_t> after = width(elements.subspan(at + 1));
+  if (elements[at].splice) return unify_splice(term, at, before, after);
+  if (!before && !after) return true;
+  if (before && after && *before + *after + 1 != rank)
+    return shape_mismatch(term, fmt::format("the rank is {}", rank));
+  const std::int64_t place = before ? *before : rank - 1 - *after;
+  if (place < 0 || place >= rank) return shape_mismatch(term, fmt::format("the rank is {}", rank));
+  return unify_axis(term, at, place);
 }
 
 bool RowInstantiator::check_refinements() {
@@ -332,37 +368,51 @@ bool RowInstantiator::check_combos() {
   return false;
 }
 
+namespace {
+
+const GeneratedTensor* contents_of(const std::vector<GeneratedTerm>& terms, std::uint32_t symbol) {
+  for (const GeneratedTerm& t : terms) {
+    if (t.symbol == symbol && t.result) return &*t.result;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+/// The arguments of a predicate, or `why` one of them has no value.
+void RowInstantiator::take_arguments(const signature::MetadataCall& call,
+                                     const std::vector<Expr>& folded,
+                                     const std::vector<GeneratedTerm>& terms,
+                                     std::vector<CallArg>& args,
+                                     std::string& why) {
+  for (std::size_t i = 0; i < call.args.size() && why.empty(); ++i) {
+    Cell cell;
+    if (call.args[i] == kNoExpr) {
+      const GeneratedTensor* other = contents_of(terms, call.contents[i]);
+      if (other == nullptr) {
+        why = fmt::format("'{}' is absent", name(call.contents[i]));
+      } else {
+        args.emplace_back(other->values);
+      }
+    } else if (!evaluate(folded[i], cell)) {
+      why = error_;
+    } else if (Result<CallArg> arg = call_arg_of(signature::value_of(cell))) {
+      args.push_back(*std::move(arg));
+    } else {
+      why = arg.error().message();
+    }
+  }
+}
+
 bool RowInstantiator::check_requirements(const std::vector<GeneratedTerm>& terms) {
   bool good = true;
-  const auto contents_of = [&](std::uint32_t symbol) -> const GeneratedTensor* {
-    for (const GeneratedTerm& t : terms) {
-      if (t.symbol == symbol && t.result) return &*t.result;
-    }
-    return nullptr;
-  };
   for (const GeneratedTerm& term : terms) {
     const std::vector<signature::MetadataCall>& calls =
         signature::tensor_data(data_, term.symbol).requirements;
     for (std::size_t k = 0; k < calls.size(); ++k) {
       std::vector<CallArg> args;
       std::string why;
-      for (std::size_t i = 0; i < calls[k].args.size() && why.empty(); ++i) {
-        Cell cell;
-        if (calls[k].args[i] == kNoExpr) {
-          const GeneratedTensor* other = contents_of(calls[k].contents[i]);
-          if (other == nullptr) {
-            why = fmt::format("'{}' is absent", name(calls[k].contents[i]));
-          } else {
-            args.emplace_back(other->values);
-          }
-        } else if (!evaluate(requirement_args_[term.symbol][k][i], cell)) {
-          why = error_;
-        } else if (Result<CallArg> arg = call_arg_of(signature::value_of(cell))) {
-          args.push_back(*std::move(arg));
-        } else {
-          why = arg.error().message();
-        }
-      }
+      take_arguments(calls[k], requirement_args_[term.symbol][k], terms, args, why);
       if (why.empty()) {
         const Result<bool> held = holds(calls[k].name, *term.result, args);
         if (held && *held) continue;
@@ -462,6 +512,82 @@ bool RowInstantiator::tensor_of(const TensorTerm& term, TensorRole role, CaseTen
   return true;
 }
 
+namespace {
+
+// A call's argument; both lists have room, so that pointers into them stay.
+TensorArg argument_of(const CaseTensor& t,
+                      std::vector<TensorView>& views,
+                      std::vector<const TensorView*>& pointers) {
+  TensorArg arg;
+  const std::size_t first = pointers.size();
+  const std::vector<std::vector<std::int64_t>> shapes =
+      t.list ? t.elements : std::vector<std::vector<std::int64_t>>{t.shape};
+  for (const std::vector<std::int64_t>& shape : shapes) {
+    views.emplace_back(nullptr, t.dtype, Dims(shape));
+    pointers.push_back(&views.back());
+  }
+  arg.items = pointers.data() + first;
+  arg.count = static_cast<std::uint32_t>(shapes.size());
+  return arg;
+}
+
+}  // namespace
+
+bool RowInstantiator::inference_fault(const std::string& text) {
+  Diagnostic& d =
+      report(row_.where,
+             "",
+             "row.inference",
+             fmt::format("inference on the row's call does not give the row back: {}", text));
+  d.expected = "the row's own indices and outputs";
+  return false;
+}
+
+bool RowInstantiator::same_indices(const WorkloadCase& c) {
+  for (const NamedValue& solved : c.indices) {
+    for (std::uint32_t s = 0; s < cells_.size(); ++s) {
+      if (name(s) != solved.first || cells_[s].tag == Tag::kUnset) continue;
+      Cell cell = signature::cell_of(solved.second, arena_);
+      if (!signature::equal(cells_[s], cell))
+        return inference_fault(fmt::format("'{}' is {} there and {} here",
+                                           name(s),
+                                           solved.second.to_string(),
+                                           signature::print(cells_[s])));
+    }
+  }
+  return true;
+}
+
+bool RowInstantiator::same_outputs(const WorkloadCase& c, const CallFrame& frame) {
+  std::size_t list_base = 0;
+  for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+    const OutputSpec& spec = frame.outputs[i];
+    const CaseTensor& t = c.outputs[i];
+    if (spec.present != t.present)
+      return inference_fault(
+          fmt::format("output '{}' is {} there", t.name, spec.present ? "returned" : "absent"));
+    if (t.list) {
+      bool equal = spec.list_count == t.elements.size();
+      for (std::size_t k = 0; equal && k < t.elements.size(); ++k)
+        equal = frame.list_outputs[list_base + k].shape == Dims(t.elements[k]);
+      if (t.present && !equal)
+        return inference_fault(
+            fmt::format("the tensors of output '{}' have other shapes there", t.name));
+      list_base += spec.list_count;
+      continue;
+    }
+    if (t.present && (spec.dtype != t.dtype || !(spec.shape == Dims(t.shape)))) {
+      return inference_fault(fmt::format("output '{}' is {}{} there and {}{} here",
+                                         t.name,
+                                         name_of(spec.dtype),
+                                         spec.shape.to_string(),
+                                         name_of(t.dtype),
+                                         sizes_text(t.shape)));
+    }
+  }
+  return true;
+}
+
 /// The call as its shapes alone give it: construct, check, and compare what was solved with what
 /// the row says.
 bool RowInstantiator::round_trip(WorkloadCase& c) {
@@ -483,73 +609,19 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
       continue;
     }
     TensorArg arg;
-    if (t.present) {
-      const std::size_t first = pointers.size();
-      const std::vector<std::vector<std::int64_t>> shapes =
-          t.list ? t.elements : std::vector<std::vector<std::int64_t>>{t.shape};
-      for (const std::vector<std::int64_t>& shape : shapes) {
-        views.emplace_back(nullptr, t.dtype, Dims(shape));
-        pointers.push_back(&views.back());
-      }
-      arg.items = pointers.data() + first;
-      arg.count = static_cast<std::uint32_t>(shapes.size());
-    }
+    if (t.present) arg = argument_of(t, views, pointers);
     args.push_back(arg);
   }
-  const auto wrong = [&](const std::string& text) {
-    Diagnostic& d =
-        report(row_.where,
-               "",
-               "row.inference",
-               fmt::format("inference on the row's call does not give the row back: {}", text));
-    d.expected = "the row's own indices and outputs";
-    return false;
-  };
   Result<std::shared_ptr<const Construction>> construction = plan_.construct(c.params, held);
-  if (!construction) return wrong(construction.error().message());
+  if (!construction) return inference_fault(construction.error().message());
   const std::unique_ptr<CallFrame> frame = plan_.make_frame();
   CallArgs call;
   call.inputs = args;
   call.meta = true;
   if (!plan_.check(**construction, call, *frame))
-    return wrong(plan_.failure(**construction, call, *frame).message());
+    return inference_fault(plan_.failure(**construction, call, *frame).message());
   c.indices = plan_.indices(**construction, *frame);
-  for (const NamedValue& solved : c.indices) {
-    for (std::uint32_t s = 0; s < cells_.size(); ++s) {
-      if (name(s) != solved.first || cells_[s].tag == Tag::kUnset) continue;
-      Cell cell = signature::cell_of(solved.second, arena_);
-      if (!signature::equal(cells_[s], cell))
-        return wrong(fmt::format("'{}' is {} there and {} here",
-                                 name(s),
-                                 solved.second.to_string(),
-                                 signature::print(cells_[s])));
-    }
-  }
-  std::size_t list_base = 0;
-  for (std::size_t i = 0; i < c.outputs.size(); ++i) {
-    const OutputSpec& spec = frame->outputs[i];
-    const CaseTensor& t = c.outputs[i];
-    if (spec.present != t.present)
-      return wrong(
-          fmt::format("output '{}' is {} there", t.name, spec.present ? "returned" : "absent"));
-    if (t.list) {
-      bool equal = spec.list_count == t.elements.size();
-      for (std::size_t k = 0; equal && k < t.elements.size(); ++k)
-        equal = frame->list_outputs[list_base + k].shape == Dims(t.elements[k]);
-      if (t.present && !equal)
-        return wrong(fmt::format("the tensors of output '{}' have other shapes there", t.name));
-      list_base += spec.list_count;
-      continue;
-    }
-    if (t.present && (spec.dtype != t.dtype || !(spec.shape == Dims(t.shape)))) {
-      return wrong(fmt::format("output '{}' is {}{} there and {}{} here",
-                               t.name,
-                               name_of(spec.dtype),
-                               spec.shape.to_string(),
-                               name_of(t.dtype),
-                               sizes_text(t.shape)));
-    }
-  }
+  if (!same_indices(c) || !same_outputs(c, *frame)) return false;
   if (Result<Cost> cost = plan_.cost(**construction, call, *frame)) {
     c.cost = *cost;
   } else if (data_.flops.given()) {
@@ -577,6 +649,32 @@ std::string RowInstantiator::case_id(const DTypeCase* one) const {
   return id;
 }
 
+bool RowInstantiator::take_tensors(const std::vector<TensorTerm>& list,
+                                   TensorRole role,
+                                   const std::vector<GeneratedTerm>& terms,
+                                   std::vector<CaseTensor>& out) {
+  for (const TensorTerm& term : list) {
+    CaseTensor t;
+    if (!tensor_of(term, role, t)) return false;
+    for (const GeneratedTerm& g : terms) {
+      if (g.symbol != term.symbol) continue;
+      if (g.result->shape != t.shape) {
+        report(row_.where,
+               t.name,
+               "row.shape",
+               fmt::format("'{}' makes {}, the declared shape is {}",
+                           g.call->text,
+                           sizes_text(g.result->shape),
+                           sizes_text(t.shape)));
+        return false;
+      }
+      t.values = g.result;
+    }
+    out.push_back(std::move(t));
+  }
+  return true;
+}
+
 std::optional<WorkloadCase> RowInstantiator::instantiate(const DTypeCase* one) {
   arena_.reset();
   cells_.assign(data_.symbols.size(), Cell());
@@ -600,32 +698,9 @@ std::optional<WorkloadCase> RowInstantiator::instantiate(const DTypeCase* one) {
   c.where = row_.where;
   for (std::size_t i = 0; i < params_.size(); ++i)
     c.params.emplace_back(data_.decl.params[i].name, params_[i]);
-  const auto take =
-      [&](const std::vector<TensorTerm>& list, TensorRole role, std::vector<CaseTensor>& out) {
-        for (const TensorTerm& term : list) {
-          CaseTensor t;
-          if (!tensor_of(term, role, t)) return false;
-          for (GeneratedTerm& g : terms) {
-            if (g.symbol != term.symbol) continue;
-            if (g.result->shape != t.shape) {
-              report(row_.where,
-                     t.name,
-                     "row.shape",
-                     fmt::format("'{}' makes {}, the declared shape is {}",
-                                 g.call->text,
-                                 sizes_text(g.result->shape),
-                                 sizes_text(t.shape)));
-              return false;
-            }
-            t.values = g.result;
-          }
-          out.push_back(std::move(t));
-        }
-        return true;
-      };
-  if (!take(branch_.construction_tensors, TensorRole::kConstruction, c.tensors) ||
-      !take(branch_.inputs, TensorRole::kInput, c.tensors) ||
-      !take(branch_.outputs, TensorRole::kOutput, c.outputs)) {
+  if (!take_tensors(branch_.construction_tensors, TensorRole::kConstruction, terms, c.tensors) ||
+      !take_tensors(branch_.inputs, TensorRole::kInput, terms, c.tensors) ||
+      !take_tensors(branch_.outputs, TensorRole::kOutput, terms, c.outputs)) {
     return std::nullopt;
   }
   if (!check_requirements(terms) || !round_trip(c)) return std::nullopt;

@@ -222,6 +222,34 @@ bool RowInstantiator::settle_params() {
   return good;
 }
 
+namespace {
+
+std::int32_t enum_choice(const Value& value, const Discriminant& d) {
+  std::int32_t choice = 0;
+  for (std::size_t k = 0; k < d.names.size(); ++k) {
+    if (value == Value(d.names[k])) choice = static_cast<std::int32_t>(k);
+  }
+  return choice;
+}
+
+std::int32_t adt_choice(const Value& value, const Discriminant& d, const signature::AdtType& type) {
+  std::int32_t choice = 0;
+  const auto* adt = value.get_if<AdtValue>();
+  const std::vector<signature::AdtFacts> all = signature::adt_choices(type);
+  for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
+    const bool same =
+        all[k].constructor == adt->constructor &&
+        std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
+          return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
+                 adt->fields.end();
+        });
+    if (same) choice = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
+  }
+  return choice;
+}
+
+}  // namespace
+
 Choices RowInstantiator::choices() const {
   Choices out(data_.discriminants.size(), 0);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -245,24 +273,11 @@ Choices RowInstantiator::choices() const {
         out[i] = value.is_none() ? 0 : 1;
         break;
       case Discriminant::Kind::kEnum:
-        for (std::size_t k = 0; k < d.names.size(); ++k) {
-          if (value == Value(d.names[k])) out[i] = static_cast<std::int32_t>(k);
-        }
+        out[i] = enum_choice(value, d);
         break;
-      case Discriminant::Kind::kAdt: {
-        const auto* adt = value.get_if<AdtValue>();
-        const std::vector<signature::AdtFacts> all = signature::adt_choices(data_.adts[d.adt]);
-        for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
-          const bool same =
-              all[k].constructor == adt->constructor &&
-              std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
-                return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
-                       adt->fields.end();
-              });
-          if (same) out[i] = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
-        }
+      case Discriminant::Kind::kAdt:
+        out[i] = adt_choice(value, d, data_.adts[d.adt]);
         break;
-      }
       default:
         break;
     }
@@ -330,6 +345,22 @@ void RowInstantiator::fold_metadata() {
   visit(branch_.inputs);
 }
 
+namespace {
+
+void collect_terms(const signature::Pool& pool,
+                   const std::vector<signature::TensorTerm>& terms,
+                   std::vector<std::uint32_t>& names) {
+  for (const signature::TensorTerm& term : terms) {
+    if (!term.passed) continue;
+    if (term.dtype != kNoExpr) signature::collect_symbols(pool, term.dtype, names, false);
+    for (const signature::Element& e : term.elements) {
+      if (e.expr != kNoExpr) signature::collect_symbols(pool, e.expr, names, false);
+    }
+  }
+}
+
+}  // namespace
+
 /// Everything that the row's branch reads: terms, refinements, generator arguments, the roofline,
 /// and through lets.
 void RowInstantiator::read_names() {
@@ -337,13 +368,8 @@ void RowInstantiator::read_names() {
   const auto read = [&](Expr e) {
     if (e != kNoExpr) signature::collect_symbols(branch_.pool, e, names_, false);
   };
-  for (const auto* terms : {&branch_.construction_tensors, &branch_.inputs, &branch_.outputs}) {
-    for (const signature::TensorTerm& term : *terms) {
-      if (!term.passed) continue;
-      read(term.dtype);
-      for (const signature::Element& e : term.elements) read(e.expr);
-    }
-  }
+  for (const auto* terms : {&branch_.construction_tensors, &branch_.inputs, &branch_.outputs})
+    collect_terms(branch_.pool, *terms, names_);
   for (const signature::TextExpr& rule : data_.refinements) {
     refinements_.push_back(folder.fold(rule.root));
     folder.forget_error();
@@ -456,6 +482,29 @@ bool RowInstantiator::all_known(Expr e, const std::vector<bool>& known) const {
   return std::all_of(names.begin(), names.end(), [&](std::uint32_t s) { return known[s]; });
 }
 
+namespace {
+
+void check_coverage(const std::string& entry,
+                    const TensorDecl& t,
+                    const std::set<bool>& passed,
+                    DiagnosticList& diagnostics) {
+  if (t.optional == When::kNever || passed.size() == 2) return;
+  const bool always = passed.count(true) != 0;
+  Diagnostic& d = diagnostics.error(
+      t.where,
+      entry,
+      "workloads",
+      "row.coverage",
+      fmt::format("no row {} the optional tensor '{}'", always ? "leaves out" : "passes", t.name));
+  d.expected = "of an implemented entry: one row with it and one without";
+  d.hint = always ? "add a row without it"
+           : t.optional == When::kAlways
+               ? fmt::format("add a row with 'some: [{}]'", t.name)
+               : fmt::format("add a row where '{}' holds", t.optional_text);
+}
+
+}  // namespace
+
 Workloads instantiate(const Entry& entry,
                       const signature::PlanData& data,
                       const SignaturePlan& plan,
@@ -491,22 +540,8 @@ Workloads instantiate(const Entry& entry,
   }
   if (!data.decl.implemented || !complete) return workloads;
   for (const auto* decls : {&data.decl.construction_tensors, &data.decl.inputs}) {
-    for (const TensorDecl& t : *decls) {
-      if (t.optional == When::kNever || presence[t.name].size() == 2) continue;
-      const bool always = presence[t.name].count(true) != 0;
-      Diagnostic& d = diagnostics.error(
-          t.where,
-          data.decl.name,
-          "workloads",
-          "row.coverage",
-          fmt::format(
-              "no row {} the optional tensor '{}'", always ? "leaves out" : "passes", t.name));
-      d.expected = "of an implemented entry: one row with it and one without";
-      d.hint = always ? "add a row without it"
-               : t.optional == When::kAlways
-                   ? fmt::format("add a row with 'some: [{}]'", t.name)
-                   : fmt::format("add a row where '{}' holds", t.optional_text);
-    }
+    for (const TensorDecl& t : *decls)
+      check_coverage(data.decl.name, t, presence[t.name], diagnostics);
   }
   return workloads;
 }

@@ -58,19 +58,42 @@ class RowInstantiator {
   // workload_case.cpp: from the branch to a call
   std::optional<WorkloadCase> instantiate(const DTypeCase* one);
   bool solve_order(std::vector<bool>& known, std::vector<GeneratedTerm>& terms) const;
+  [[nodiscard]] bool args_known(const GeneratedTerm& term, const std::vector<bool>& known) const;
+  bool order_elements(const signature::TensorTerm& term, std::vector<bool>& known) const;
   bool solve_values(std::vector<GeneratedTerm>& terms);
+  bool solve_lets(std::vector<bool>& known, bool& any);
   bool generate(GeneratedTerm& term);
   bool unify(GeneratedTerm& term);
   bool unify_element(GeneratedTerm& term, std::size_t at);
+  bool unify_splice(GeneratedTerm& term,
+                    std::size_t at,
+                    std::optional<std::int64_t> before,
+                    std::optional<std::int64_t> after);
+  bool unify_axis(GeneratedTerm& term, std::size_t at, std::int64_t place);
+  [[nodiscard]] std::vector<std::uint32_t> unset(Expr e) const;
+  std::optional<std::int64_t> width(std::span<const signature::Element> elements);
+  bool shape_mismatch(const GeneratedTerm& term, const std::string& text);
   bool check_refinements();
   bool check_combos();
   bool check_requirements(const std::vector<GeneratedTerm>& terms);
+  void take_arguments(const signature::MetadataCall& call,
+                      const std::vector<Expr>& folded,
+                      const std::vector<GeneratedTerm>& terms,
+                      std::vector<CallArg>& args,
+                      std::string& why);
+  bool take_tensors(const std::vector<signature::TensorTerm>& list,
+                    TensorRole role,
+                    const std::vector<GeneratedTerm>& terms,
+                    std::vector<CaseTensor>& out);
   bool tensor_of(const signature::TensorTerm& term, TensorRole role, CaseTensor& out);
   bool shape_of(const signature::TensorTerm& term,
                 std::span<const signature::Cell> formals,
                 std::vector<std::int64_t>& shape);
   std::optional<std::int64_t> element_count_of(const signature::TensorTerm& term);
   bool round_trip(WorkloadCase& c);
+  bool inference_fault(const std::string& text);
+  bool same_indices(const WorkloadCase& c);
+  bool same_outputs(const WorkloadCase& c, const CallFrame& frame);
   [[nodiscard]] std::string case_id(const DTypeCase* one) const;
 
   // Helpers

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/node/node.h>
 #include <yaml-cpp/parser.h>
 
 #include "tenon/manifest/scalar.hpp"
@@ -323,11 +324,10 @@ class Builder final : public YAML::EventHandler {
     }
     Frame& parent = stack_.back();
     parent.size += size;
-    if (parent.node.is_list()) {
-      parent.node.items.push_back(std::move(node));
-    } else if (parent.node.items.size() % 2 == 0) {
+    const bool is_map = !parent.node.is_list();
+    if (is_map && parent.node.items.size() % 2 == 0) {
       add_key(parent, std::move(node));
-    } else if (parent.skip_value) {
+    } else if (is_map && parent.skip_value) {
       parent.skip_value = false;
       parent.node.items.pop_back();
     } else {

@@ -85,6 +85,14 @@ class ContractMatch {
     bool some_unlisted = false;       ///< the host has more dtypes:
     std::vector<tenon_dtype> dtypes;  ///< those the plugin lists
   };
+  [[nodiscard]] static std::optional<Newer> newer_field(const FieldWatch& watch,
+                                                        const CallFieldDecl& host,
+                                                        const tenon_value& got);
+  [[nodiscard]] static std::optional<Newer> newer_arg(const ArgWatch& watch,
+                                                      const InterfaceArgDecl& host,
+                                                      bool present,
+                                                      std::span<const tenon_dtype> dtypes);
+
   bool exact_ = false;
   std::vector<std::uint32_t> fields_;
   std::vector<std::uint32_t> args_;
