@@ -20,6 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 3> kFlags{{
 
 std::vector<std::string> names_of(const std::vector<Device>& devices) {
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const Device& device : devices) names.push_back(device.to_string());
   return names;
 }
