@@ -61,6 +61,25 @@ State* Plan::select(const Instance& instance, Frame& frame, std::uint64_t mask) 
   return found;
 }
 
+namespace {
+
+/// The dtypes for which a condition on one of them holds, as bits.
+std::int64_t dtype_mask(const DTypeSet& dtypes, const Hoist& hoist, Env& env, State& state) {
+  std::int64_t mask = 0;
+  const Cell kept = state.cells[hoist.dtype_symbol];
+  for (const DType d : all_dtypes()) {
+    if (!dtypes.contains(d)) continue;
+    bool holds = false;
+    state.cells[hoist.dtype_symbol] = Cell::dtype_of(d);
+    if (evaluate_bool(env, hoist.expr, holds) && holds)
+      mask |= std::int64_t{1} << static_cast<unsigned>(d);
+  }
+  state.cells[hoist.dtype_symbol] = kept;
+  return mask;
+}
+
+}  // namespace
+
 /// Everything about a state that no call changes.
 void Plan::fill(const Instance& instance, State& state) const {
   const Program& program = state.entry->program;
@@ -95,16 +114,8 @@ void Plan::fill(const Instance& instance, State& state) const {
       state.cells[hoist.cell] = value;
       continue;
     }
-    std::int64_t mask = 0;
-    const Cell kept = state.cells[hoist.dtype_symbol];
-    for (const DType d : all_dtypes()) {
-      if (!data_.symbols[hoist.dtype_symbol].dtypes.contains(d)) continue;
-      bool holds = false;
-      state.cells[hoist.dtype_symbol] = Cell::dtype_of(d);
-      if (evaluate_bool(env, hoist.expr, holds) && holds)
-        mask |= std::int64_t{1} << static_cast<unsigned>(d);
-    }
-    state.cells[hoist.dtype_symbol] = kept;
+    const std::int64_t mask =
+        dtype_mask(data_.symbols[hoist.dtype_symbol].dtypes, hoist, env, state);
     state.cells[hoist.cell] = Cell::integer(mask);
   }
 }
