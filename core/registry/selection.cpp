@@ -13,14 +13,13 @@ namespace {
 using detail::empty_reason;
 
 // Interfaces are small; these bounds only size scratch on the stack, larger ones go to the heap.
-class CallScratch {
- public:
-  void resize(std::size_t fields, std::size_t args) {
-    fields_.resize(fields);
-    args_.resize(args);
+struct CallScratch {
+  void resize(std::size_t n_fields, std::size_t n_args) {
+    fields.resize(n_fields);
+    args.resize(n_args);
   }
-  std::vector<tenon_value> fields_;
-  std::vector<tenon_arg_facts> args_;
+  std::vector<tenon_value> fields;
+  std::vector<tenon_arg_facts> args;
 };
 
 class Selector {
@@ -111,20 +110,27 @@ class Selector {
     return false;
   }
 
+  // A no from availability; the texts are made only for a report.
+  template <class Expected, class Actual>
+  bool no(std::size_t i,
+          std::uint32_t round,
+          std::uint32_t code,
+          std::int32_t arg,
+          const char* attribute,
+          Expected&& expected,
+          Actual&& actual) {
+    if (code != TENON_REASON_LAYOUT) refused_as_is(i).final = true;
+    if (report_ != nullptr) unavailable(i, round, code, arg, attribute, expected(), actual());
+    return false;
+  }
+
   // Availability and applicability of type i for these facts; reports a no.
   bool asks(std::size_t i, std::uint32_t round, std::span<const tenon_arg_facts> facts) {
     const KernelType& type = *q_.table.types[i];
-    const auto no = [&](std::uint32_t code,
-                        std::int32_t arg,
-                        const char* attribute,
-                        auto&& expected,
-                        auto&& actual) {
-      if (code != TENON_REASON_LAYOUT) refused_as_is(i).final = true;
-      if (report_ != nullptr) unavailable(i, round, code, arg, attribute, expected(), actual());
-      return false;
-    };
     if (!type.serves(q_.kind)) {
       return no(
+          i,
+          round,
           TENON_REASON_DEVICE_KIND,
           -1,
           "device",
@@ -133,6 +139,8 @@ class Selector {
     }
     if (!type.archs.empty() && !shares_arch(type)) {
       return no(
+          i,
+          round,
           TENON_REASON_ARCH,
           -1,
           "arch",
@@ -141,6 +149,8 @@ class Selector {
     }
     if (q_.deterministic && !type.has(TENON_KERNEL_DETERMINISTIC)) {
       return no(
+          i,
+          round,
           TENON_REASON_DETERMINISM,
           -1,
           "determinism",
@@ -159,11 +169,19 @@ class Selector {
       }
       return false;
     }
+    return takes_arguments(i, round, facts) && applicable(i, round, facts);
+  }
+
+  // Availability by the dtypes and layouts of the arguments.
+  bool takes_arguments(std::size_t i, std::uint32_t round, std::span<const tenon_arg_facts> facts) {
+    const KernelType& type = *q_.table.types[i];
     for (std::size_t a = 0; a < facts.size() && !type.dtypes.empty(); ++a) {
       if (facts[a].present == 0) continue;
       const auto dtype = dtype_from_abi(q_.dtypes[a]);
       if (dtype && type.dtypes.contains(*dtype)) continue;
       return no(
+          i,
+          round,
           TENON_REASON_DTYPE,
           static_cast<std::int32_t>(a),
           "dtype",
@@ -173,13 +191,15 @@ class Selector {
     for (std::size_t a = 0; a < facts.size(); ++a) {
       if (facts[a].present == 0 || type.takes(facts[a].layout)) continue;
       return no(
+          i,
+          round,
           TENON_REASON_LAYOUT,
           static_cast<std::int32_t>(a),
           "layout",
           [&] { return layouts(type); },
           [&] { return std::string(layout_name(facts[a].layout)); });
     }
-    return applicable(i, round, facts);
+    return true;
   }
 
   bool applicable(std::size_t i, std::uint32_t round, std::span<const tenon_arg_facts> facts) {
@@ -189,11 +209,11 @@ class Selector {
         sizeof(tenon_call), q_.fields.data(), q_.fields.size(), facts.data(), facts.size()};
     if (!type.contract.exact()) {
       scratch_.resize(type.contract.fields().size(), type.contract.args().size());
-      type.contract.project(q_.fields, facts, scratch_.fields_, scratch_.args_);
-      call.fields = scratch_.fields_.data();
-      call.n_fields = scratch_.fields_.size();
-      call.args = scratch_.args_.data();
-      call.n_args = scratch_.args_.size();
+      type.contract.project(q_.fields, facts, scratch_.fields, scratch_.args);
+      call.fields = scratch_.fields.data();
+      call.n_fields = scratch_.fields.size();
+      call.args = scratch_.args.data();
+      call.n_args = scratch_.args.size();
     }
     tenon_reason reason = empty_reason();
     const tenon_status status = type.row.refuse(type.row.context, &q_.device.abi(), &call, &reason);

@@ -21,11 +21,11 @@ constexpr std::uint64_t kMaxRowsPerPlugin = 1u << 20;
 
 // Notes the fault and answers the plugin with the same words.
 template <class S>
-tenon_status refuse(S& staged, tenon_status status, std::string text, tenon_reason* reason) {
+tenon_status refuse(S& staged, tenon_status status, const std::string& text, tenon_reason* reason) {
   if (reason != nullptr) std::snprintf(reason->text, sizeof reason->text, "%s", text.c_str());
   if (staged.status == TENON_OK) {
     staged.status = status;
-    staged.fault = std::move(text);
+    staged.fault = text;
   }
   return status;
 }
@@ -37,6 +37,64 @@ std::string size_fault(const char* what, std::uint64_t size, std::uint64_t least
          std::to_string(least) + " to " + std::to_string(kMaxStructBytes);
 }
 
+tenon_status add_device_kind(void* context, const tenon_device_kind* kind, tenon_reason* reason) {
+  auto& staged = *static_cast<PluginTransaction::Staged*>(context);
+  if (kind == nullptr)
+    return refuse(staged, TENON_INVALID_ARGUMENT, "add_device_kind was given null", reason);
+  if (auto fault = size_fault("tenon_device_kind", kind->struct_size, kMinDeviceKindBytes);
+      !fault.empty()) {
+    return refuse(staged, TENON_INCOMPATIBLE, fault, reason);
+  }
+  staged.kinds.push_back(normalised(kind, kind->struct_size));
+  return TENON_OK;
+}
+
+tenon_status add_kernel_types(void* context,
+                              const tenon_kernel_type* rows,
+                              std::uint64_t count,
+                              std::uint64_t element_size,
+                              tenon_reason* reason) {
+  auto& staged = *static_cast<PluginTransaction::Staged*>(context);
+  if (count == 0) return TENON_OK;
+  if (rows == nullptr)
+    return refuse(staged, TENON_INVALID_ARGUMENT, "add_kernel_types was given null rows", reason);
+  if (auto fault =
+          size_fault("element size of tenon_kernel_type", element_size, kMinKernelTypeBytes);
+      !fault.empty()) {
+    return refuse(staged, TENON_INCOMPATIBLE, fault, reason);
+  }
+  if (count > kMaxRowsPerPlugin - staged.types.size()) {
+    return refuse(staged,
+                  TENON_INVALID_ARGUMENT,
+                  std::to_string(count) + " kernel types are more than the " +
+                      std::to_string(kMaxRowsPerPlugin) + " that a plugin may have",
+                  reason);
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(rows);
+  for (std::uint64_t i = 0; i < count; ++i, bytes += element_size) {
+    const auto* row = reinterpret_cast<const tenon_kernel_type*>(bytes);
+    if (auto fault = size_fault("tenon_kernel_type", row->struct_size, kMinKernelTypeBytes);
+        !fault.empty() || row->struct_size > element_size) {
+      if (fault.empty()) fault = "tenon_kernel_type.struct_size exceeds the element size";
+      return refuse(staged, TENON_INCOMPATIBLE, "row " + std::to_string(i) + ": " + fault, reason);
+    }
+    staged.types.push_back(normalised(row, row->struct_size));
+  }
+  return TENON_OK;
+}
+
+tenon_status add_target(void* context, const tenon_target* target, tenon_reason* reason) {
+  auto& staged = *static_cast<PluginTransaction::Staged*>(context);
+  if (target == nullptr)
+    return refuse(staged, TENON_INVALID_ARGUMENT, "add_target was given null", reason);
+  if (auto fault = size_fault("tenon_target", target->struct_size, kMinTargetBytes);
+      !fault.empty()) {
+    return refuse(staged, TENON_INCOMPATIBLE, fault, reason);
+  }
+  staged.targets.push_back(normalised(target, target->struct_size));
+  return TENON_OK;
+}
+
 }  // namespace
 
 PluginTransaction::PluginTransaction(const PluginInfo* plugin)
@@ -45,64 +103,9 @@ PluginTransaction::PluginTransaction(const PluginInfo* plugin)
   tenon_registrar& r = staged_->registrar;
   r.struct_size = sizeof r;
   r.context = staged_.get();
-  r.add_device_kind =
-      [](void* context, const tenon_device_kind* kind, tenon_reason* reason) -> tenon_status {
-    auto& staged = *static_cast<PluginTransaction::Staged*>(context);
-    if (kind == nullptr)
-      return refuse(staged, TENON_INVALID_ARGUMENT, "add_device_kind was given null", reason);
-    if (auto fault = size_fault("tenon_device_kind", kind->struct_size, kMinDeviceKindBytes);
-        !fault.empty()) {
-      return refuse(staged, TENON_INCOMPATIBLE, std::move(fault), reason);
-    }
-    staged.kinds.push_back(normalised(kind, kind->struct_size));
-    return TENON_OK;
-  };
-  r.add_kernel_types = [](void* context,
-                          const tenon_kernel_type* rows,
-                          std::uint64_t count,
-                          std::uint64_t element_size,
-                          tenon_reason* reason) -> tenon_status {
-    auto& staged = *static_cast<PluginTransaction::Staged*>(context);
-    if (count == 0) return TENON_OK;
-    if (rows == nullptr)
-      return refuse(staged, TENON_INVALID_ARGUMENT, "add_kernel_types was given null rows", reason);
-    if (auto fault =
-            size_fault("element size of tenon_kernel_type", element_size, kMinKernelTypeBytes);
-        !fault.empty()) {
-      return refuse(staged, TENON_INCOMPATIBLE, std::move(fault), reason);
-    }
-    if (count > kMaxRowsPerPlugin - staged.types.size()) {
-      return refuse(staged,
-                    TENON_INVALID_ARGUMENT,
-                    std::to_string(count) + " kernel types are more than the " +
-                        std::to_string(kMaxRowsPerPlugin) + " that a plugin may have",
-                    reason);
-    }
-    const auto* bytes = reinterpret_cast<const std::byte*>(rows);
-    for (std::uint64_t i = 0; i < count; ++i, bytes += element_size) {
-      const auto* row = reinterpret_cast<const tenon_kernel_type*>(bytes);
-      if (auto fault = size_fault("tenon_kernel_type", row->struct_size, kMinKernelTypeBytes);
-          !fault.empty() || row->struct_size > element_size) {
-        if (fault.empty()) fault = "tenon_kernel_type.struct_size exceeds the element size";
-        return refuse(
-            staged, TENON_INCOMPATIBLE, "row " + std::to_string(i) + ": " + fault, reason);
-      }
-      staged.types.push_back(normalised(row, row->struct_size));
-    }
-    return TENON_OK;
-  };
-  r.add_target =
-      [](void* context, const tenon_target* target, tenon_reason* reason) -> tenon_status {
-    auto& staged = *static_cast<PluginTransaction::Staged*>(context);
-    if (target == nullptr)
-      return refuse(staged, TENON_INVALID_ARGUMENT, "add_target was given null", reason);
-    if (auto fault = size_fault("tenon_target", target->struct_size, kMinTargetBytes);
-        !fault.empty()) {
-      return refuse(staged, TENON_INCOMPATIBLE, std::move(fault), reason);
-    }
-    staged.targets.push_back(normalised(target, target->struct_size));
-    return TENON_OK;
-  };
+  r.add_device_kind = add_device_kind;
+  r.add_kernel_types = add_kernel_types;
+  r.add_target = add_target;
 }
 
 PluginTransaction::~PluginTransaction() = default;

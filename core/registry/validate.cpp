@@ -199,64 +199,83 @@ class Validator {
     return true;
   }
 
-  Result<void> add_type(const tenon_kernel_type& row) {
+  tl::unexpected<Error> bad(const tenon_kernel_type& row, const std::string& why) const {
+    return reject(staged_, TENON_INVALID_ARGUMENT, label_of(row) + ": " + why);
+  }
+
+  Result<void> check_names(const tenon_kernel_type& row) const {
     const std::pair<const char*, tenon_str> names[] = {
         {"op", row.op}, {"interface", row.interface}, {"key", row.key}};
     for (const auto& [what, name] : names) {
-      if (auto fault = name_fault(name, std::string_view(what) == "op" ? ":" : "");
-          !fault.empty()) {
-        return reject(
-            staged_, TENON_INVALID_ARGUMENT, "a kernel type's " + std::string(what) + " " + fault);
+      const auto fault = name_fault(name, std::string_view(what) == "op" ? ":" : "");
+      if (fault.empty()) continue;
+      return reject(
+          staged_, TENON_INVALID_ARGUMENT, "a kernel type's " + std::string(what) + " " + fault);
+    }
+    if (row.build == nullptr) return bad(row, "the required function 'build' is missing");
+    if (row.contract == nullptr) return bad(row, "it has no contract");
+    if (row.contract->struct_size >= sizeof(tenon_contract)) return {};
+    return bad(row,
+               "its contract's struct_size is " + std::to_string(row.contract->struct_size) +
+                   "; expected at least " + std::to_string(sizeof(tenon_contract)));
+  }
+
+  // What the row lists: device kinds, archs, preferences.
+  Result<void> take_lists(const tenon_kernel_type& row, KernelType& type) const {
+    auto devices = strings_of(row.devices, row.n_devices, "devices");
+    if (!devices) return bad(row, devices.error().message());
+    if (devices->empty()) return bad(row, "it serves no device kind");
+    type.devices.reserve(devices->size());
+    for (const auto& kind : *devices) type.devices.push_back(DeviceKind::of(kind));
+    auto archs = strings_of(row.archs, row.n_archs, "archs", ":+");
+    if (!archs) return bad(row, archs.error().message());
+    type.archs = std::move(*archs);
+    auto over = strings_of(row.preferred_over, row.n_preferred_over, "preferred_over", ":*");
+    if (!over) return bad(row, over.error().message());
+    type.preferred_over.reserve(over->size());
+    for (const auto& name : *over) {
+      const bool own = name.find(':') == std::string::npos;
+      type.preferred_over.push_back(own ? staged_.plugin->id + ":" + name : name);
+    }
+    return {};
+  }
+
+  Result<void> take_storage(const tenon_kernel_type& row, KernelType& type) const {
+    if (row.n_storage > kMaxListItems || (row.n_storage > 0 && row.storage == nullptr)) {
+      return bad(row, "storage is null or too long");
+    }
+    for (std::uint64_t i = 0; i < row.n_storage; ++i) {
+      const auto dtype = dtype_from_abi(row.storage[i].dtype);
+      if (!dtype || !dtype_from_abi(row.storage[i].stored_as)) {
+        return bad(row,
+                   "storage[" + std::to_string(i) + "] names a dtype that this host does not know");
       }
+      type.dtypes.insert(*dtype);
     }
-    const auto bad = [&](std::string why) {
-      return reject(staged_, TENON_INVALID_ARGUMENT, label_of(row) + ": " + std::move(why));
-    };
-    if (row.build == nullptr) return bad("the required function 'build' is missing");
-    if (row.contract == nullptr) return bad("it has no contract");
-    if (row.contract->struct_size < sizeof(tenon_contract)) {
-      return bad("its contract's struct_size is " + std::to_string(row.contract->struct_size) +
-                 "; expected at least " + std::to_string(sizeof(tenon_contract)));
-    }
+    return {};
+  }
+
+  Result<void> add_type(const tenon_kernel_type& row) {
+    TENON_TRY(check_names(row));
     auto type = std::make_shared<KernelType>();
     type->plugin = staged_.plugin;
     type->interface = view_of(row.interface);
     type->key = view_of(row.key);
     type->qualified = staged_.plugin->id + ":" + type->key;
     type->row = row;
-    auto devices = strings_of(row.devices, row.n_devices, "devices");
-    if (!devices) return bad(devices.error().message());
-    if (devices->empty()) return bad("it serves no device kind");
-    for (const auto& kind : *devices) type->devices.push_back(DeviceKind::of(kind));
-    auto archs = strings_of(row.archs, row.n_archs, "archs", ":+");
-    if (!archs) return bad(archs.error().message());
-    type->archs = std::move(*archs);
-    auto over = strings_of(row.preferred_over, row.n_preferred_over, "preferred_over", ":*");
-    if (!over) return bad(over.error().message());
-    for (const auto& name : *over) {
-      type->preferred_over.push_back(
-          name.find(':') == std::string::npos ? staged_.plugin->id + ":" + name : name);
-    }
-    if (row.n_storage > kMaxListItems || (row.n_storage > 0 && row.storage == nullptr))
-      return bad("storage is null or too long");
-    for (std::uint64_t i = 0; i < row.n_storage; ++i) {
-      const auto dtype = dtype_from_abi(row.storage[i].dtype);
-      const auto stored = dtype_from_abi(row.storage[i].stored_as);
-      if (!dtype || !stored)
-        return bad("storage[" + std::to_string(i) + "] names a dtype that this host does not know");
-      type->dtypes.insert(*dtype);
-    }
+    TENON_TRY(take_lists(row, *type));
+    TENON_TRY(take_storage(row, *type));
     auto resolved = resolve(row, *type);
     if (!resolved) return fail(std::move(resolved).error());
     if (!*resolved) return {};
     auto& table = accepted_.types[{type->op, type->interface}];
-    for (const auto& other : table) {
-      if (other->key == type->key) {
-        return reject(staged_,
-                      TENON_ALREADY_EXISTS,
-                      label_of(row) + ": plugin '" + staged_.plugin->id + "' (" +
-                          staged_.plugin->path + ") registers this key twice");
-      }
+    const bool taken = std::any_of(
+        table.begin(), table.end(), [&](const auto& other) { return other->key == type->key; });
+    if (taken) {
+      return reject(staged_,
+                    TENON_ALREADY_EXISTS,
+                    label_of(row) + ": plugin '" + staged_.plugin->id + "' (" +
+                        staged_.plugin->path + ") registers this key twice");
     }
     table.push_back(std::move(type));
     return {};
@@ -306,6 +325,7 @@ class Validator {
                                        [&](const auto& r) { return own + r.key == over; });
       if (there || dropped) continue;
       std::vector<std::string> keys;
+      keys.reserve(types.size());
       for (const auto& t : types) keys.push_back(t->key);
       const auto near = nearest_names(over.substr(own.size()), keys);
       return reject(staged_,

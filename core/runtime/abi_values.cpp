@@ -34,8 +34,10 @@ tenon_value AbiValues::convert(const Value& value) {
     out = convert_list(list->items);
   } else if (const auto* adt = value.get_if<AdtValue>()) {
     std::vector<Value> items{Value(adt->constructor)};
+    items.reserve(adt->fields.size() + 1);
     for (const auto& [name, field] : adt->fields) items.push_back(field);
     std::vector<tenon_value> converted;
+    converted.reserve(items.size());
     for (const Value& item : items) converted.push_back(convert(item));
     lists_.push_back(std::move(converted));
     out.kind = TENON_VALUE_LIST;
@@ -64,6 +66,7 @@ tenon_value AbiValues::convert_list(const std::vector<Value>& items) {
     out.data = floats_.back().data();
   } else {
     std::vector<tenon_value> converted;
+    converted.reserve(items.size());
     for (const Value& v : items) converted.push_back(convert(v));
     lists_.push_back(std::move(converted));
     out.kind = TENON_VALUE_LIST;

@@ -1,6 +1,8 @@
 // Engine: makes ops, keeps the process default target.
 #include "tenon/core/engine.hpp"
 
+#include <fmt/format.h>
+
 #include "runtime/instance.hpp"
 #include "tenon/core/nearest.hpp"
 
@@ -30,6 +32,40 @@ std::uint64_t Engine::next_instance_key() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+namespace {
+
+// A kernel that is forced must exist: a mistyped one would otherwise only show on a call.
+Result<void> check_override(const OpClass& op_class,
+                            const std::string& interface,
+                            const std::string& key) {
+  const OpDecl& decl = op_class.plan->decl();
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  while (at < decl.interfaces.size() && decl.interfaces[at].name != interface) ++at;
+  if (at == decl.interfaces.size()) {
+    names.reserve(decl.interfaces.size());
+    for (const auto& i : decl.interfaces) names.push_back(i.name);
+    return fail(
+        Error(ErrorCode::kUsageError,
+              fmt::format("kernel_override names interface '{}', which op '{}' does not have",
+                          interface,
+                          decl.name))
+            .with_hint(did_you_mean(interface, names)));
+  }
+  for (const auto& type : op_class.interfaces[at].types) {
+    if (type->qualified == key) return {};
+    names.push_back(type->qualified);
+  }
+  return fail(
+      Error(ErrorCode::kUsageError,
+            fmt::format("kernel_override names '{}', which no plugin registered for interface '{}'",
+                        key,
+                        interface))
+          .with_hint(did_you_mean(key, names)));
+}
+
+}  // namespace
+
 Result<Op> Engine::make(std::string_view op,
                         std::span<const NamedValue> params,
                         const InstanceOptions& options) {
@@ -56,27 +92,7 @@ Result<Op> Engine::make(std::string_view op,
     for (const auto& key : c.configured.disable) c.disabled.emplace_back(key.value, key.from);
   }
   for (const auto& [interface, key] : options.kernel_override) {
-    const auto at = std::find_if(decl.interfaces.begin(),
-                                 decl.interfaces.end(),
-                                 [&](const auto& i) { return i.name == interface; });
-    std::vector<std::string> names;
-    if (at == decl.interfaces.end()) {
-      for (const auto& i : decl.interfaces) names.push_back(i.name);
-      return fail(Error(ErrorCode::kUsageError,
-                        "kernel_override names interface '" + interface + "', which op '" +
-                            decl.name + "' does not have")
-                      .with_hint(did_you_mean(interface, names)));
-    }
-    const auto& types =
-        c.op_class->interfaces[static_cast<std::size_t>(at - decl.interfaces.begin())].types;
-    if (std::none_of(
-            types.begin(), types.end(), [&](const auto& t) { return t->qualified == key; })) {
-      for (const auto& t : types) names.push_back(t->qualified);
-      return fail(Error(ErrorCode::kUsageError,
-                        "kernel_override names '" + key +
-                            "', which no plugin registered for interface '" + interface + "'")
-                      .with_hint(did_you_mean(key, names)));
-    }
+    TENON_TRY(check_override(*c.op_class, interface, key));
   }
   c.key = next_instance_key();
   // An unknown target is refused here already, whoever asked for it.

@@ -31,6 +31,13 @@ std::vector<NamedValue> branch_of(const OpDecl& decl,
 
 }  // namespace
 
+namespace {
+
+// Inputs are imagined before it; no call has as many.
+constexpr std::size_t kFirstImaginedOutput = 4096;
+
+}  // namespace
+
 class Explainer {
  public:
   Explainer(Op::Instance& instance, const CallArgs& args, std::span<const DeviceFacts> assumed)
@@ -147,11 +154,10 @@ class Explainer {
           state_.outputs.push_back(
               args_.inputs[static_cast<std::size_t>(one.alias_input)].single());
         } else {
-          imagined_.emplace_back(
-              reinterpret_cast<void*>((std::uintptr_t{1} << 60) + (imagined_.size() << 44)),
-              one.dtype,
-              one.shape,
-              frame.device);
+          imagined_.emplace_back(imagined_address(kFirstImaginedOutput + imagined_.size()),
+                                 one.dtype,
+                                 one.shape,
+                                 frame.device);
           state_.outputs.push_back(&imagined_.back());
         }
       }
@@ -222,6 +228,11 @@ class Explainer {
   std::vector<TensorView> imagined_;
   Explanation e_;
 };
+
+void* imagined_address(std::size_t ordinal) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): nothing is ever read there
+  return reinterpret_cast<void*>((ordinal + 1) << 44);
+}
 
 Explanation Op::Instance::explain(const CallArgs& args, std::span<const DeviceFacts> assumed) {
   return Explainer(*this, args, assumed).run();

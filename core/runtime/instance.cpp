@@ -193,6 +193,15 @@ class CallRun {
       record(0);
       return {};
     }
+    return run_bound();
+  }
+
+  [[nodiscard]] std::uint64_t published() const { return published_; }
+
+ private:
+  // Steps 4 to 7.
+  Result<void> run_bound() {
+    const CallFrame& frame = *state_.frame;
     auto bound = instance_.bound(state_, published_);
     if (!bound) return fail(std::move(bound).error());
     const Binding& binding = **bound;
@@ -216,9 +225,6 @@ class CallRun {
     return {};
   }
 
-  [[nodiscard]] std::uint64_t published() const { return published_; }
-
- private:
   Result<void> run_steps(const Binding& binding, const DeviceEntry& device, void* stream) {
     const OpDecl& decl = instance_.decl();
     if (decl.interfaces.empty()) {

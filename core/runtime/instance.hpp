@@ -130,4 +130,7 @@ Result<TargetChoice> parse_target(const Snapshot& snapshot,
 /// "; plugins that failed to load: ..." or empty.
 [[nodiscard]] std::string failed_plugins_text(const Snapshot& snapshot);
 
+/// A made-up address for a tensor without memory, far from every other one's. Never read.
+[[nodiscard]] void* imagined_address(std::size_t ordinal);
+
 }  // namespace tenon

@@ -69,7 +69,7 @@ class Imagined {
  public:
   explicit Imagined(std::size_t count) { views_.reserve(count); }
   const TensorView* view(const NamedSpec& named) {
-    TensorView v(reinterpret_cast<void*>((views_.size() + 1) << 44),
+    TensorView v(imagined_address(views_.size()),
                  named.spec.dtype,
                  named.spec.shape,
                  named.spec.strides,

@@ -234,6 +234,10 @@ tenon_value Plan::field_value(const CallFieldDecl& field, const Cell& cell, Aren
   if (field.kind == TENON_VALUE_FLOAT && cell.tag == Tag::kInt) {
     return abi_value_of(Cell::real(static_cast<double>(cell.i)), arena);
   }
+  if (field.kind == TENON_FIELD_NUMBER && cell.tag == Tag::kBool) {
+    // A Number takes a bool; what crosses is an int or a float.
+    return abi_value_of(Cell::integer(cell.i), arena);
+  }
   if (field.kind == TENON_VALUE_DTYPE && cell.tag == Tag::kStr) {
     if (const auto dtype = dtype_from_name(cell.str()))
       return abi_value_of(Cell::dtype_of(*dtype), arena);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <spawn.h>
@@ -28,6 +29,21 @@ std::filesystem::path folder_of_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
+/// Beside this program, or in a folder of PATH.
+bool is_installed(std::string_view program) {
+  std::vector<std::filesystem::path> folders{folder_of_this_program()};
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return std::any_of(folders.begin(), folders.end(), [&](const auto& folder) {
+    return access((folder / program).c_str(), X_OK) == 0;
+  });
+}
+
 int start(const std::string& program, std::vector<char*>& arguments, bool search, pid_t& child) {
   return search ? posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ)
                 : posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
@@ -35,7 +51,17 @@ int start(const std::string& program, std::vector<char*>& arguments, bool search
 
 }  // namespace
 
-std::span<const ExternalCommand> external_commands() { return kExternal; }
+std::span<const ExternalCommand> external_commands() {
+  // Help lists what can be started here.
+  static const std::vector<ExternalCommand> kInstalled = [] {
+    std::vector<ExternalCommand> installed;
+    for (const ExternalCommand& command : kExternal) {
+      if (is_installed(command.program)) installed.push_back(command);
+    }
+    return installed;
+  }();
+  return kInstalled;
+}
 
 bool is_external(std::string_view word) {
   return std::any_of(kExternal.begin(), kExternal.end(), [&](const auto& command) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,33 +22,52 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// The mode that a plain open would give: mkstemp's 0600 is for secrets.
-void give_default_mode(int descriptor) {
-  const mode_t mask = umask(0);
-  umask(mask);
-  (void)fchmod(descriptor, 0666 & ~mask);  // where it fails the file stays private, which is safe
+/// The mode of the file that is replaced, else what a plain open would give: mkstemp's 0600 is for
+/// secrets.
+void give_mode(int descriptor, const struct stat* replaced) {
+  mode_t mode = replaced != nullptr ? replaced->st_mode & 0777 : 0;
+  if (replaced == nullptr) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    mode = 0666 & ~mask;
+  }
+  (void)fchmod(descriptor, mode);  // where it fails the file stays private, which is safe
+}
+
+/// Closes; the reason of the first failure, or empty.
+std::string write_and_close(int descriptor, std::span<const std::span<const std::byte>> parts) {
+  std::string reason;
+  for (const auto& part : parts) {
+    if (reason.empty() && !write_all(descriptor, part)) reason = std::strerror(errno);
+  }
+  if (close(descriptor) != 0 && reason.empty()) reason = std::strerror(errno);
+  return reason;
 }
 
 }  // namespace
 
 std::string write_atomically(const std::filesystem::path& file,
                              std::span<const std::span<const std::byte>> parts) {
-  std::string temporary = file.string() + ".XXXXXX";
+  // A link stays a link: what it points to is replaced.
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, error);
+  const std::filesystem::path& target = error ? file : resolved;
+  struct stat there {};
+  const bool exists = stat(target.c_str(), &there) == 0;
+  if (exists && !S_ISREG(there.st_mode)) {
+    // A device or a pipe is written to, never replaced.
+    const int descriptor = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    return descriptor < 0 ? std::strerror(errno) : write_and_close(descriptor, parts);
+  }
+  std::string temporary = target.string() + ".XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return std::strerror(errno);
-  give_default_mode(descriptor);
-  bool good = true;
-  for (const auto& part : parts) good = good && write_all(descriptor, part);
-  std::string reason = good ? std::string() : std::strerror(errno);
-  if (close(descriptor) != 0 && good) {
-    good = false;
+  give_mode(descriptor, exists ? &there : nullptr);
+  std::string reason = write_and_close(descriptor, parts);
+  if (reason.empty() && std::rename(temporary.c_str(), target.c_str()) != 0) {
     reason = std::strerror(errno);
   }
-  if (good && std::rename(temporary.c_str(), file.c_str()) != 0) {
-    good = false;
-    reason = std::strerror(errno);
-  }
-  if (!good) (void)unlink(temporary.c_str());
+  if (!reason.empty()) (void)unlink(temporary.c_str());
   return reason;
 }
 

@@ -203,7 +203,7 @@ Result<void> ConfigLoader::read_file(const std::string& path) {
   if (errors_.size() > 1) {
     std::string more;
     for (std::size_t i = 1; i < errors_.size(); ++i) more += "\n" + errors_[i].to_string();
-    first = std::move(first).with("more", more.substr(1));
+    first.add("more", more.substr(1));
   }
   return fail(std::move(first));
 }

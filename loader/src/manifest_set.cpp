@@ -31,7 +31,7 @@ Error error_of(const manifest::DiagnosticList& diagnostics) {
                 .with("rule", each.rule);
   }
   if (!first) return {ErrorCode::kInternal, "a manifest was refused without a reason"};
-  if (!more.empty()) first = std::move(*first).with("more", std::move(more));
+  if (!more.empty()) first->add("more", std::move(more));
   return std::move(*first);
 }
 

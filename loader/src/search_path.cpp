@@ -42,6 +42,13 @@ void DiscoveryOptions::use_standard_folders(const Environment& environment) {
   }
   system_folder = TENON_SYSTEM_PLUGIN_DIR;
   core_folder = core_library_folder();
+  // An installation may have been moved: its plugins lie where they lay beside the executable or
+  // library.
+  const std::filesystem::path moved =
+      std::filesystem::path(core_folder) / TENON_PLUGIN_DIR_FROM_CORE;
+  std::error_code error;
+  const auto there = std::filesystem::canonical(moved, error);
+  if (!error && !core_folder.empty()) install_folder = there.string();
 }
 
 std::vector<NamedPath> search_path(const DiscoveryOptions& options,
@@ -70,6 +77,8 @@ std::vector<NamedPath> search_path(const DiscoveryOptions& options,
                                   options.configured_paths.front().from)});
     }
     add_folder(places, options.system_folder, "system folder");
+    if (options.install_folder != options.system_folder)
+      add_folder(places, options.install_folder, "installation folder");
     add_folder(places, options.core_folder, "core folder");
   }
   return places;

@@ -132,6 +132,16 @@ TEST_CASE("an unknown key is refused with file, line, column and the nearest nam
   CHECK(has(fixture.error("fallback: never\n").message(), "unknown key 'fallback'"));
 }
 
+TEST_CASE("of several mistakes the first is told, and the others stand beside it") {
+  Fixture fixture;
+  const Error error = fixture.error("traget: cpu\nplugns: {}\n");
+  CHECK(error.code() == ErrorCode::kConfigInvalid);
+  CHECK(error.message().find("traget") != std::string::npos);
+  CHECK(error.where().find(":1:") != std::string::npos);
+  REQUIRE(error.fields().size() == 1);
+  CHECK(error.fields()[0].second.find("plugns") != std::string::npos);
+}
+
 TEST_CASE("a value of a wrong kind is refused with what was expected and found") {
   Fixture fixture;
   const auto message = [&](const std::string& yaml) { return fixture.error(yaml).message(); };

@@ -168,6 +168,26 @@ TEST_CASE("a file that cannot be written leaves nothing behind") {
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("a file that is replaced keeps its mode, a link stays a link, and a pipe is written to") {
+  const TempDir folder;
+  const Tensor tensor = Tensor::host(DType::kFloat32, {2}).value();
+  const std::filesystem::path file = folder / "x.npy";
+  REQUIRE(save_npy(file, tensor));
+  std::filesystem::permissions(
+      file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink(file, folder / "link.npy");
+  REQUIRE(save_npy(folder / "link.npy", Tensor::host(DType::kFloat32, {5}).value()));
+  CHECK(std::filesystem::is_symlink(folder / "link.npy"));
+  CHECK(load_npy(file)->shape() == Dims{5});
+  CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::group_read) ==
+        std::filesystem::perms::none);
+
+  REQUIRE(save_npy("/dev/null", tensor));
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK_FALSE(save_npy("/dev/full", tensor));
+  CHECK(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST_CASE("mutated headers never crash the reader") {
   const std::string good =
       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", std::string(24, '\1'));

@@ -57,6 +57,14 @@ TEST_SUITE("runtime/alternating") {
     }
   }
 
+  TEST_CASE("a bool is a Number: it reaches the kernel as an int") {
+    Runtime runtime = cpu_runtime();
+    Op op = runtime.make("AddFwdOp", {{"alpha", true}}).value();
+    const auto out = op.call({{"self", ramp({3})}, {"other", ramp({3})}});
+    if (!out) FAIL(out.error().to_string());
+    CHECK((*out)[0].data<float>()[0] == 2 * ramp({3}).data<float>()[0]);
+  }
+
   TEST_CASE(
       "D38 and D41: empty tensors succeed without a kernel, and a sum over an empty axis runs "
       "one") {

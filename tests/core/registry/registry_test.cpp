@@ -311,6 +311,7 @@ TEST_SUITE("core/registry") {
         }
       });
     }
+    while (reads.load() < 4) std::this_thread::yield();  // they are on their way
     for (int i = 0; i < 200; ++i) {
       REQUIRE(a.commit(w.registry));
       w.registry.publish();

@@ -47,7 +47,10 @@ class FakePlugin {
  public:
   /// `contract_of` gives the contract that rows of an interface were built against.
   static FakePlugin& make(std::string id) {
-    auto* plugin = new FakePlugin;
+    // Kept where a leak checker finds them.
+    static auto* const kAll = new std::vector<std::unique_ptr<FakePlugin>>;
+    kAll->emplace_back(new FakePlugin);
+    FakePlugin* plugin = kAll->back().get();
     plugin->info_.id = std::move(id);
     plugin->info_.version = "1.0.0";
     plugin->info_.path = "/plugins/" + plugin->info_.id + ".tenon.so";

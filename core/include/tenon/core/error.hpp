@@ -71,6 +71,11 @@ class Error {
     return *this;
   }
 
+  /// Adds a named fact to an error that is kept; with() is for one that is being made.
+  void add(std::string field, std::string value) {
+    fields_.emplace_back(std::move(field), std::move(value));
+  }
+
   /// "SignatureMismatch: message (where); hint" on one line.
   [[nodiscard]] std::string to_string() const;
 

@@ -51,6 +51,7 @@ struct DiscoveryOptions {
   bool allow_insecure = false;  ///< what anybody may have written is a warning, no refusal
   std::string user_folder;      ///< empty: none
   std::string system_folder;    ///< empty: none
+  std::string install_folder;   ///< of the installation that the core lies in; empty: none
   std::string core_folder;      ///< beside the core library or the executable
   std::optional<uid_t> user;    ///< whose files are trusted beside root's; the process's
 
