@@ -19,7 +19,9 @@ struct ThreadArenas {
     // The main thread ends with the process, and the end of the process calls nothing of any
     // plugin.
     if (gettid() != getpid()) return;
-    for (auto& arena : arenas) (void)arena.release();
+    // Kept where a leak checker finds them.
+    static auto* const kKept = new std::vector<std::unique_ptr<WorkspaceArena>>;
+    *kKept = std::move(arenas);
   }
 };
 
