@@ -87,7 +87,7 @@ struct World {
   }
 
   Device fake{DeviceKind::of("fake"), 0};
-  FakeKind kind;
+  FakeKind& kind = FakeKind::make();
   std::shared_ptr<Engine> engine;
   std::shared_ptr<HandPlan> plan;
   std::shared_ptr<HandPlan> copy_plan;

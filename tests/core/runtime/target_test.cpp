@@ -113,7 +113,7 @@ struct World {
     return engine->make("ScaleFwdOp", {}, options);
   }
 
-  FakeKind kind;
+  FakeKind& kind = FakeKind::make();
   std::shared_ptr<Engine> engine;
   std::shared_ptr<HandPlan> plan;
   FakePlugin* owner;

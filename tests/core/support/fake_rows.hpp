@@ -235,6 +235,14 @@ inline tenon_status refuse_with(tenon_reason& reason,
 
 /// A device kind on host memory with a scripted number of devices. Context: a FakeKind.
 struct FakeKind {
+  /// One that lives as long as the process, as a plugin's tables do: what a thread keeps of a
+  /// device is given back through them, also after the test.
+  static FakeKind& make() {
+    static auto* const kAll = new std::vector<std::unique_ptr<FakeKind>>;
+    kAll->push_back(std::make_unique<FakeKind>());
+    return *kAll->back();
+  }
+
   std::uint32_t count = 1;
   tenon_status count_status = TENON_OK;
   const char* no_devices = "";
