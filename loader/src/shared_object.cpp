@@ -4,8 +4,11 @@
 #include <dlfcn.h>
 #include <exception>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <boost/dll/shared_library.hpp>
@@ -23,6 +26,17 @@ std::string system_reason(std::string_view what) {
   return std::string(what.substr(0, what.rfind("): ")));
 }
 
+using Library = boost::dll::shared_library;
+
+/// Keeps an opened object as long as the process: its destructor would call dlclose. The list is
+/// never destroyed, and stays reachable for leak checkers.
+void keep_open(std::unique_ptr<Library> library) {
+  static std::mutex guard;
+  static auto& kept = *new std::vector<std::unique_ptr<Library>>();
+  const std::lock_guard lock(guard);
+  kept.push_back(std::move(library));
+}
+
 }  // namespace
 
 FileResult<const void*> map_and_find(const std::string& path, const char* symbol) {
@@ -33,20 +47,21 @@ FileResult<const void*> map_and_find(const std::string& path, const char* symbol
     return refuse(TENON_INVALID_ARGUMENT, fmt::format("'{}' is no absolute path", path));
   }
   // The mode's bits are dlopen's own; Boost passes on what it does not know. NODELETE keeps the
-  // code mapped whatever anybody closes. The object is leaked so that no destructor calls dlclose.
+  // code mapped whatever anybody closes.
   constexpr auto kMode =
       static_cast<boost::dll::load_mode::type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  auto* library = new boost::dll::shared_library();
+  auto opened = std::make_unique<Library>();
   try {
-    library->load(path, kMode);
+    opened->load(path, kMode);
   } catch (const std::exception& error) {
-    delete library;  // never opened
     std::string reason = system_reason(error.what());
     const bool incompatible = reason.find("undefined symbol") != std::string::npos ||
                               reason.find("version `") != std::string::npos;
     return refuse(incompatible ? TENON_INCOMPATIBLE : TENON_UNAVAILABLE,
                   "the dynamic linker refuses it: " + std::move(reason));
   }
+  const Library* library = opened.get();
+  keep_open(std::move(opened));
   try {
     return static_cast<const void*>(&library->get<const char>(symbol));
   } catch (const std::exception& error) {

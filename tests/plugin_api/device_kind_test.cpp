@@ -52,6 +52,7 @@ struct Mock {
     CHECK(kind->free(
               kind->context, &device, TENON_MEMORY_DEVICE, memory, size_bytes, nullptr, &reason) ==
           TENON_OK);
+    wait();  // a free is ordered in its stream: the test must not end before it
   }
   void copy(void* dst, const void* src, std::uint64_t size_bytes, void* stream = nullptr) {
     REQUIRE(kind->copy(kind->context, &device, dst, &device, src, size_bytes, stream, &reason) ==
