@@ -2,6 +2,7 @@
 // row by row.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,7 @@
 
 namespace tenon::test {
 
-/// One scripted kernel type. Counters tell what the host did with it.
+/// One scripted kernel type. Counters tell what the host did with it, on any thread.
 struct FakeRow {
   std::string op;
   std::string interface;
@@ -36,10 +37,10 @@ struct FakeRow {
   std::uint64_t workspace_bytes = 0;
   bool identity_is_empty = false;  ///< one build serves every call
 
-  int refuses = 0;
-  int builds = 0;
-  int launches = 0;
-  int destroys = 0;
+  std::atomic<int> refuses = 0;
+  std::atomic<int> builds = 0;
+  std::atomic<int> launches = 0;
+  std::atomic<int> destroys = 0;
 };
 
 /// A plugin of scripted rows. Lives as long as the process, as real ones do.
@@ -58,7 +59,7 @@ class FakePlugin {
   }
 
   FakeRow& add(std::string_view op, const InterfaceDecl& interface, std::string key) {
-    rows_.push_back({});
+    rows_.emplace_back();
     FakeRow& row = rows_.back();
     row.op = op;
     row.interface = interface.name;
