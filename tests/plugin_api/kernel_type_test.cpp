@@ -180,6 +180,54 @@ TEST_SUITE("plugin_api/kernel_type") {
     CHECK(std::string(text, size_bytes) == "n=42");
   }
 
+  TEST_CASE("a launch that reads elements as a type that they are not fails with both names") {
+    const Built built(8, TENON_OK);
+    double out = 0;
+    tenon_tensor tensor{&out, 1, 0, 0, tenon::kFloat64.raw(), nullptr, nullptr, 0};
+    const tenon_tensor* tensors[] = {&tensor, nullptr, &tensor};
+    const std::uint32_t arg_first[] = {0, 1, 2, 3};
+    tenon_launch launch{};
+    launch.struct_size = sizeof(launch);
+    launch.device = &built.device;
+    launch.tensors = tensors;
+    launch.arg_first = arg_first;
+    launch.n_args = 3;
+    tenon_reason reason = empty_reason();
+
+    CHECK(built.kernel.launch(built.kernel.state, &launch, &reason) == TENON_INVALID_ARGUMENT);
+
+    CHECK(std::string(reason.text) == "an argument of dtype float64 is read as float");
+    CHECK(out == 0);
+  }
+
+  TEST_CASE("unsigned integers and bytes carry any element of their size, other types their own") {
+    float value = 0;
+    const auto reads = [&](tenon::ElementType dtype, auto sample) {
+      const tenon_tensor raw{&value, 1, 0, 0, dtype.raw(), nullptr, nullptr, 0};
+      try {
+        return tenon::TensorRef(&raw).data<const decltype(sample)>() != nullptr;
+      } catch (const tenon::Failure& failure) {
+        CHECK(failure.status() == TENON_INVALID_ARGUMENT);
+        return false;
+      }
+    };
+
+    CHECK(reads(tenon::kFloat32, 0.0f));
+    CHECK(reads(tenon::kFloat32, std::uint32_t{}));
+    CHECK(reads(tenon::kBFloat16, std::uint16_t{}));
+    CHECK(reads(tenon::kFloat8E4M3FN, std::uint8_t{}));
+    CHECK(reads(tenon::kFloat32, char{}));
+    CHECK(reads(tenon::kBool, bool{}));
+    CHECK(reads(tenon::kInt64, std::int64_t{}));
+    CHECK_FALSE(reads(tenon::kFloat32, std::int32_t{}));
+    CHECK_FALSE(reads(tenon::kFloat16, std::int16_t{}));
+    CHECK_FALSE(reads(tenon::kInt32, 0.0f));
+    CHECK_FALSE(reads(tenon::kFloat16, 0.0f));
+    CHECK_FALSE(reads(tenon::kFloat32, bool{}));
+    CHECK_FALSE(reads(tenon::kBFloat16, std::uint32_t{}));
+    CHECK(tenon::TensorRef().data_or_null<float>() == nullptr);
+  }
+
   TEST_CASE("what a launch throws becomes its status and text") {
     const Built built(8, TENON_OK);
     float out = 0;

@@ -232,6 +232,52 @@ class BuildContext {
   const tenon_build* build_;
 };
 
+namespace detail {
+
+/// Whether elements of `dtype` may be read as T. Only C++'s own arithmetic types are judged: one
+/// byte is raw memory, an unsigned integer carries the bits of any element of its size, and a class
+/// is what its author says.
+template <class T>
+constexpr bool holds_elements(ElementType dtype) noexcept {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<Plain, bool>) {
+    return dtype.bits() == 8 &&
+           (dtype.code() == TENON_DTYPE_BOOL || dtype.code() == TENON_DTYPE_UINT);
+  } else if constexpr (!std::is_arithmetic_v<Plain> || sizeof(Plain) == 1) {
+    return true;
+  } else {
+    const bool fits = dtype.bits() == 8 * sizeof(Plain);
+    if constexpr (std::is_floating_point_v<Plain>) return fits && dtype.code() == TENON_DTYPE_FLOAT;
+    if constexpr (std::is_signed_v<Plain>) return fits && dtype.code() == TENON_DTYPE_INT;
+    return fits;
+  }
+}
+
+template <class T>
+constexpr std::string_view cpp_name() noexcept {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<Plain, bool>) return "bool";
+  if constexpr (std::is_same_v<Plain, long double>) return "long double";
+  if constexpr (std::is_floating_point_v<Plain>) return sizeof(Plain) == 4 ? "float" : "double";
+  constexpr bool kSigned = std::is_signed_v<Plain>;
+  if constexpr (sizeof(Plain) == 2) return kSigned ? "std::int16_t" : "std::uint16_t";
+  if constexpr (sizeof(Plain) == 4) return kSigned ? "std::int32_t" : "std::uint32_t";
+  return kSigned ? "std::int64_t" : "std::uint64_t";
+}
+
+/// Throws Failure INVALID_ARGUMENT where elements of `dtype` are read as T by mistake.
+template <class T>
+void require_elements(ElementType dtype) {
+  if constexpr (!std::is_void_v<T>) {
+    if (holds_elements<T>(dtype)) return;
+    throw Failure(TENON_INVALID_ARGUMENT,
+                  "an argument of dtype " + std::string(dtype.name()) + " is read as " +
+                      std::string(cpp_name<T>()));
+  }
+}
+
+}  // namespace detail
+
 /// One tensor of a launch, or the shape and dtype of one in a target's build. Borrowed for the
 /// call. An absent one has no data, rank 0 and no dtype.
 class TensorRef {
@@ -242,13 +288,17 @@ class TensorRef {
   [[nodiscard]] bool present() const noexcept { return raw_ != nullptr; }
   [[nodiscard]] explicit operator bool() const noexcept { return raw_ != nullptr; }
   /// Address of the first element; null only where there are no elements, or the tensor is absent.
+  /// Errors   throws Failure INVALID_ARGUMENT if T is an arithmetic type that cannot hold elements
+  /// of this dtype: an unsigned integer holds the bits of any element of its size, one byte and
+  /// classes hold anything.
   template <class T = void>
-  [[nodiscard]] T* data_or_null() const noexcept {
+  [[nodiscard]] T* data_or_null() const {
     if (raw_ == nullptr || raw_->data == nullptr) return nullptr;
+    detail::require_elements<T>(raw_->dtype);
     return static_cast<T*>(static_cast<void*>(static_cast<char*>(raw_->data) + raw_->byte_offset));
   }
   /// The same of a tensor that must be there.
-  /// Errors   throws Failure INVALID_ARGUMENT if it is absent.
+  /// Errors   throws Failure INVALID_ARGUMENT if it is absent, or as above.
   template <class T = void>
   [[nodiscard]] T* data() const {
     if (raw_ == nullptr) throw Failure(TENON_INVALID_ARGUMENT, "a required argument is absent");
