@@ -26,6 +26,7 @@ enum class Phase : std::uint8_t { kNotYet, kRunning, kDone };
 struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
   DeviceKindEntry entry;
   std::optional<std::vector<std::int32_t>> visible;
+  std::string visible_from;
   std::atomic<Phase> phase{Phase::kNotYet};
   std::vector<DeviceEntry> devices;  // written before phase is kDone, then only read
   std::string no_devices_reason;
@@ -96,8 +97,13 @@ Result<void> DeviceTable::add(DeviceKindEntry kind) {
   return {};
 }
 
-void DeviceTable::set_visible(DeviceKind kind, std::vector<std::int32_t> indices) {
-  if (Kind* k = find_kind(kind)) k->visible = std::move(indices);
+void DeviceTable::set_visible(DeviceKind kind,
+                              std::vector<std::int32_t> indices,
+                              std::string from) {
+  if (Kind* k = find_kind(kind)) {
+    k->visible = std::move(indices);
+    k->visible_from = std::move(from);
+  }
 }
 
 DeviceTable::Kind* DeviceTable::find_kind(DeviceKind kind) const {
@@ -255,8 +261,11 @@ Result<const DeviceEntry*> DeviceTable::find(Device device) {
   }
   if (const auto& visible = (*k)->visible;
       visible && std::find(visible->begin(), visible->end(), device.index) == visible->end()) {
-    return fail(Error(ErrorCode::kDeviceError,
-                      "device " + device.to_string() + " is hidden by devices.visible"));
+    return fail(
+        Error(ErrorCode::kDeviceError,
+              "device " + device.to_string() + " is hidden by devices.visible" +
+                  ((*k)->visible_from.empty() ? "" : " (" + (*k)->visible_from + ")"))
+            .with_hint("add its index to devices.visible." + std::string(device.kind.name())));
   }
   if (devices[index].failure) return fail(*devices[index].failure);
   return &devices[index];

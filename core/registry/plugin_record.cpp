@@ -95,4 +95,16 @@ std::string_view reason_name(std::uint32_t code) noexcept {
   }
 }
 
+std::string why_not_active(std::span<const PluginRecord> plugins, std::string_view id) {
+  const PluginRecord* found = nullptr;
+  for (const PluginRecord& plugin : plugins) {
+    if (plugin.id != id) continue;
+    if (plugin.state == PluginState::kActive) return {};
+    if (found == nullptr) found = &plugin;
+  }
+  if (found == nullptr) return {};
+  return "plugin '" + found->id + "' is " + std::string(name_of(found->state)) + ": " +
+         found->reason;
+}
+
 }  // namespace tenon

@@ -282,7 +282,7 @@ class Selector {
           return std::none_of(
               before.begin(), before.end(), [&](std::size_t j) { return q_.table.prefers(j, i); });
         },
-        [&](std::size_t i) { lost.emplace_back(i, "preferred_over"); });
+        [&](std::size_t i) { lost.emplace_back(i, "declared by preferred_over"); });
     result.round = round;
     if (rest.size() == 1) {
       result.outcome = SelectionOutcome::kChosen;
@@ -292,7 +292,7 @@ class Selector {
       say(rest.front(), round, Verdict::kChosen);
       for (const auto& [i, why] : lost)
         say(i, round, Verdict::kOutranked, result.winner->qualified).reason.text = why;
-      say_left_out(round, result.winner->qualified);
+      say_left_out(round, result);
       return;
     }
     result.outcome = SelectionOutcome::kAmbiguous;
@@ -303,14 +303,22 @@ class Selector {
       for (const std::string& other : result.tied) {
         if (other != types[i]->qualified) c.with.push_back(other);
       }
+      c.reason.text = "no preferred_over decides between them";
     }
-    for (const auto& [i, why] : lost)
-      say(i, round, Verdict::kOutranked, result.tied.front()).reason.text = why;
-    say_left_out(round, result.tied.front());
+    for (const auto& [i, why] : lost) {
+      // Which of the tied ones: the one that is preferred over it, where that is the reason.
+      const auto better = std::find_if(rest.begin(), rest.end(), [&, lost_i = i](std::size_t j) {
+        return q_.table.prefers(j, lost_i);
+      });
+      say(i, round, Verdict::kOutranked, better == rest.end() ? "" : types[*better]->qualified)
+          .reason.text = why;
+    }
+    say_left_out(round, result);
   }
 
   // Reference kernel types that an earlier round left out, so that every key is accounted for.
-  void say_left_out(std::uint32_t round, const std::string& by) {
+  void say_left_out(std::uint32_t round, const SelectionResult& result) {
+    const bool won = result.winner != nullptr;
     if (round == 3) return;
     for (std::size_t i = 0; i < q_.table.types.size(); ++i) {
       const KernelType& type = *q_.table.types[i];
@@ -323,8 +331,9 @@ class Selector {
         asks(i, 3, q_.facts);
         continue;
       }
-      say(i, 3, Verdict::kOutranked, by).reason.text =
-          "a reference kernel is asked last, and round " + std::to_string(round) + " has a winner";
+      say(i, 3, Verdict::kOutranked, won ? result.winner->qualified : std::string()).reason.text =
+          "a reference kernel is asked last, and round " + std::to_string(round) +
+          (won ? " has a winner" : " ends in a tie");
     }
   }
 

@@ -34,8 +34,14 @@ std::uint64_t Engine::next_instance_key() {
 
 namespace {
 
+std::string nearest_or_all(const std::string& wrong, const std::vector<std::string>& names) {
+  if (std::string near = did_you_mean(wrong, names); !near.empty()) return near;
+  return names.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(names, ", "));
+}
+
 // A kernel that is forced must exist: a mistyped one would otherwise only show on a call.
-Result<void> check_override(const OpClass& op_class,
+Result<void> check_override(const Snapshot& snapshot,
+                            const OpClass& op_class,
                             const std::string& interface,
                             const std::string& key) {
   const OpDecl& decl = op_class.plan->decl();
@@ -50,18 +56,19 @@ Result<void> check_override(const OpClass& op_class,
               fmt::format("kernel_override names interface '{}', which op '{}' does not have",
                           interface,
                           decl.name))
-            .with_hint(did_you_mean(interface, names)));
+            .with_hint(nearest_or_all(interface, names)));
   }
   for (const auto& type : op_class.interfaces[at].types) {
     if (type->qualified == key) return {};
     names.push_back(type->qualified);
   }
+  std::string state = why_not_active(snapshot.plugins(), key.substr(0, key.find(':')));
   return fail(
       Error(ErrorCode::kUsageError,
             fmt::format("kernel_override names '{}', which no plugin registered for interface '{}'",
                         key,
                         interface))
-          .with_hint(did_you_mean(key, names)));
+          .with_hint(state.empty() ? nearest_or_all(key, names) : std::move(state)));
 }
 
 }  // namespace
@@ -92,7 +99,7 @@ Result<Op> Engine::make(std::string_view op,
     for (const auto& key : c.configured.disable) c.disabled.emplace_back(key.value, key.from);
   }
   for (const auto& [interface, key] : options.kernel_override) {
-    TENON_TRY(check_override(*c.op_class, interface, key));
+    TENON_TRY(check_override(*c.snapshot, *c.op_class, interface, key));
   }
   c.key = next_instance_key();
   // An unknown target is refused here already, whoever asked for it.

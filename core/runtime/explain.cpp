@@ -49,11 +49,15 @@ class Explainer {
     const OpDecl& decl = instance_.decl();
     e_.op = decl.name;
     for (const PluginRecord& record : instance_.construction.snapshot->plugins()) {
-      if (record.state == PluginState::kActive || record.state == PluginState::kShadowed) continue;
-      e_.rejected_plugins.push_back(
-          {record.path, std::string(name_of(record.stage)), record.reason});
+      if (record.state == PluginState::kDisabled) {
+        e_.excluded.emplace_back(record.id, record.reason);
+      } else if (record.state != PluginState::kActive && record.state != PluginState::kShadowed) {
+        e_.rejected_plugins.push_back(
+            {record.path, std::string(name_of(record.stage)), record.reason});
+      }
     }
-    e_.excluded = instance_.engine().options.excluded;
+    const auto& excluded = instance_.engine().options.excluded;
+    e_.excluded.insert(e_.excluded.end(), excluded.begin(), excluded.end());
     const Construction& construction = *instance_.construction.construction;
     if (!instance_.plan().check(construction, args_, *state_.frame)) {
       e_.error = instance_.plan().failure(construction, args_, *state_.frame);
@@ -93,12 +97,7 @@ class Explainer {
     const bool mismatch = (builder_ != nullptr && !builder_->serves(e_.device.kind)) ||
                           (choice->kind && *choice->kind != e_.device.kind) ||
                           (choice->device_index && *choice->device_index != e_.device.index);
-    if (mismatch) {
-      e_.error = Error(ErrorCode::kTargetMismatch,
-                       "the call is on " + e_.device.to_string() + ", but target '" + choice->name +
-                           "' (from " + choice->from + ") serves device kind " +
-                           (choice->kind ? std::string(choice->kind->name()) : choice->name));
-    }
+    if (mismatch) e_.error = target_mismatch(*choice, e_.device);
     return true;
   }
 

@@ -157,25 +157,6 @@ std::string Op::Instance::serving_target(ThreadState& state) const {
 // ---- The call
 // ---------------------------------------------------------------------------------------
 
-namespace {
-
-Error target_mismatch(const TargetChoice& target, Device device) {
-  std::string serves = target.kind ? std::string(target.kind->name()) : target.name;
-  if (target.builder != nullptr) {
-    serves.clear();
-    for (const DeviceKind kind : target.builder->kinds)
-      serves += (serves.empty() ? "" : ", ") + std::string(kind.name());
-  }
-  if (target.device_index) serves += ":" + std::to_string(*target.device_index);
-  return Error(ErrorCode::kTargetMismatch,
-               "the call is on " + device.to_string() + ", but target '" + target.name +
-                   "' (from " + target.from + ") serves device " +
-                   (target.device_index ? "" : "kind ") + serves)
-      .with_hint("move the tensors there, or choose another target; a target never moves a tensor");
-}
-
-}  // namespace
-
 // One call of one instance on one thread.
 class CallRun {
  public:

@@ -127,7 +127,9 @@ Result<TargetChoice> parse_target(const Snapshot& snapshot,
                                   const std::string& request,
                                   std::string from,
                                   std::span<const std::string> assumed_kinds = {});
-/// "; plugins that failed to load: ..." or empty.
+/// The error of a call on a device that its target does not serve.
+[[nodiscard]] Error target_mismatch(const TargetChoice& target, Device device);
+/// "plugins that failed to load: ...; plugins that are disabled: ..." or empty.
 [[nodiscard]] std::string failed_plugins_text(const Snapshot& snapshot);
 
 /// A made-up address for a tensor without memory, far from every other one's. Never read.

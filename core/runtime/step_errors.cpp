@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/step_run.hpp"
+#include "tenon/core/nearest.hpp"
 
 namespace tenon {
 namespace {
@@ -25,11 +26,72 @@ std::vector<const CandidateReport*> last_words(const std::vector<CandidateReport
 std::string candidates_text(const std::vector<CandidateReport>& report) {
   std::string text;
   for (const CandidateReport* c : last_words(report)) {
+    if (c->verdict == Verdict::kChosen) continue;
     text += "\n  " + c->plugin + ":" + c->key + ": " + c->reason.text;
     if (!c->reason.arg.empty() && c->reason.text.find(c->reason.arg) == std::string::npos)
       text += " (argument " + c->reason.arg + ")";
   }
   return text;
+}
+
+// What a kernel that is not registered may have meant, and what became of its plugin.
+std::string forced_hint(std::string_view forced,
+                        const InterfaceTable& table,
+                        const Snapshot& snapshot) {
+  std::string state = why_not_active(snapshot.plugins(), forced.substr(0, forced.find(':')));
+  if (!state.empty()) return state;
+  std::vector<std::string> names;
+  std::string all;
+  for (const auto& type : table.types) {
+    names.push_back(type->qualified);
+    all += (all.empty() ? "registered are " : ", ") + type->qualified;
+  }
+  std::string near = did_you_mean(forced, names);
+  return near.empty() ? all : near;
+}
+
+// A kernel that was asked for by name and does not serve: that alone is what the user must hear.
+Error forced_error(const SelectionQuery& q,
+                   const std::string& call,
+                   const std::vector<CandidateReport>& report,
+                   const Snapshot& snapshot) {
+  const auto& types = q.table.types;
+  const bool is_registered = std::any_of(
+      types.begin(), types.end(), [&](const auto& t) { return t->qualified == q.forced; });
+  std::string text = call + ": kernel '" + std::string(q.forced) + "', which " +
+                     std::string(q.forced_by) + " asks for, " +
+                     (is_registered ? "does not serve it" : "is not registered");
+  for (const CandidateReport* c : last_words(report)) {
+    if (c->plugin + ":" + c->key == q.forced) text += ": " + c->reason.text;
+  }
+  Error error(ErrorCode::kNoImplementation, std::move(text));
+  error.with_hint(is_registered ? "a kernel that is asked for by name is never replaced by another"
+                                : forced_hint(q.forced, q.table, snapshot));
+  return error;
+}
+
+// Device kinds other than `own` with a kernel type and a usable device for which `serves` is true.
+template <class Serves>
+std::string other_kinds(const Snapshot& snapshot,
+                        DeviceTable& table,
+                        const InterfaceTable& types,
+                        DeviceKind own,
+                        Serves&& serves) {
+  std::string others;
+  for (const DeviceKind kind : snapshot.kinds()) {
+    const bool has_type = std::any_of(
+        types.types.begin(), types.types.end(), [&](const auto& t) { return t->serves(kind); });
+    if (kind == own || !has_type) continue;
+    const auto devices = table.devices(kind);
+    if (!devices) continue;
+    // The first that has neither failed nor is hidden.
+    const auto usable = std::find_if(devices->begin(), devices->end(), [&](const DeviceEntry& d) {
+      return table.find(d.device).has_value();
+    });
+    if (usable != devices->end() && serves(*usable))
+      others += (others.empty() ? "" : ", ") + std::string(kind.name());
+  }
+  return others;
 }
 
 }  // namespace
@@ -57,24 +119,15 @@ Error StepRun::selection_error(const SelectionQuery& q, const DeviceEntry& devic
                      instance_.engine().options.selection.reference.from + ")" +
                      candidates_text(report));
   }
-  // Device kinds whose kernels would serve this very call.
-  std::string others;
-  for (const DeviceKind kind : snapshot.kinds()) {
-    if (kind == device.device.kind) continue;
-    if (std::none_of(table_.types.begin(), table_.types.end(), [&](const auto& t) {
-          return t->serves(kind);
-        }))
-      continue;
-    const auto devices = instance_.engine().devices->devices(kind);
-    if (!devices || devices->empty() || devices->front().failure) continue;
-    std::string forced;
-    std::string forced_by;
-    const SelectionQuery there = query(devices->front().facts, kind, forced, forced_by);
-    if (select(there).outcome == SelectionOutcome::kChosen)
-      others += (others.empty() ? "" : ", ") + std::string(kind.name());
-  }
-  const bool none_for_device =
-      result.outcome == SelectionOutcome::kNoneForDevice && q.forced.empty();
+  if (!q.forced.empty()) return forced_error(q, call_text() + interface, report, snapshot);
+  const std::string others = other_kinds(
+      snapshot, *instance_.engine().devices, table_, q.kind, [&](const DeviceEntry& there) {
+        std::string forced;
+        std::string forced_by;
+        const SelectionQuery asked = query(there.facts, there.device.kind, forced, forced_by);
+        return select(asked).outcome == SelectionOutcome::kChosen;
+      });
+  const bool none_for_device = result.outcome == SelectionOutcome::kNoneForDevice;
   std::string text = call_text() + interface + ": ";
   if (table_.types.empty()) {
     text += "no plugin has a kernel for it";

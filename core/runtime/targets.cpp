@@ -7,14 +7,33 @@
 namespace tenon {
 
 std::string failed_plugins_text(const Snapshot& snapshot) {
-  std::string text;
+  std::string failed;
+  std::string disabled;
   for (const PluginRecord& record : snapshot.plugins()) {
-    if (record.state != PluginState::kRejected && record.state != PluginState::kQuarantined)
-      continue;
-    text += (text.empty() ? "plugins that failed to load: " : ", ") + record.path + " (" +
-            std::string(name_of(record.stage)) + ": " + record.reason + ")";
+    if (record.state == PluginState::kRejected || record.state == PluginState::kQuarantined) {
+      failed += (failed.empty() ? "plugins that failed to load: " : ", ") + record.path + " (" +
+                std::string(name_of(record.stage)) + ": " + record.reason + ")";
+    } else if (record.state == PluginState::kDisabled) {
+      disabled += (disabled.empty() ? "plugins that are disabled: " : ", ") + record.id + " (" +
+                  record.reason + ")";
+    }
   }
-  return text;
+  return failed + (failed.empty() || disabled.empty() ? "" : "; ") + disabled;
+}
+
+Error target_mismatch(const TargetChoice& target, Device device) {
+  std::string serves = target.kind ? std::string(target.kind->name()) : target.name;
+  if (target.builder != nullptr) {
+    serves.clear();
+    for (const DeviceKind kind : target.builder->kinds)
+      serves += (serves.empty() ? "" : ", ") + std::string(kind.name());
+  }
+  if (target.device_index) serves += ":" + std::to_string(*target.device_index);
+  return Error(ErrorCode::kTargetMismatch,
+               "the call is on " + device.to_string() + ", but target '" + target.name +
+                   "' (from " + target.from + ") serves device " +
+                   (target.device_index ? "" : "kind ") + serves)
+      .with_hint("move the tensors there, or choose another target; a target never moves a tensor");
 }
 
 Result<TargetChoice> parse_target(const Snapshot& snapshot,

@@ -89,13 +89,17 @@ bool run_broadcast(Env& env, Args a, Cell& out) {
       const auto size_at = [&](std::span<const std::int64_t> s) {
         return s[s.size() - 1 - from_right];
       };
+      // Shapes print alike, whether an argument came as a list or as a tuple.
+      const auto shape = [](std::span<const std::int64_t> sizes) {
+        return print(Cell::int_list(sizes.data(), sizes.size()));
+      };
       return fail(env,
                   "sizes {} and {} do not broadcast on axis {} (shapes {} and {})",
                   size_at(so_far),
                   size_at(next),
                   -1 - static_cast<std::int64_t>(from_right),
-                  print(Cell::int_list(so_far.data(), so_far.size())),
-                  print(a[i]));
+                  shape(so_far),
+                  shape(next));
     }
     result = wider;
   }

@@ -78,8 +78,9 @@ class DeviceTable {
 
   /// Adds a kind. @errors PluginRejected when it has an owner already; both are named.
   Result<void> add(DeviceKindEntry kind);
-  /// Hides devices: only these indices of the kind are visible; they keep their numbers.
-  void set_visible(DeviceKind kind, std::vector<std::int32_t> indices);
+  /// Hides devices: only these indices of the kind are visible; they keep their numbers. `from`
+  /// is the setting that says so, for errors.
+  void set_visible(DeviceKind kind, std::vector<std::int32_t> indices, std::string from = {});
 
   [[nodiscard]] const DeviceKindEntry* kind(DeviceKind kind) const;
   [[nodiscard]] std::vector<const DeviceKindEntry*> kinds() const;

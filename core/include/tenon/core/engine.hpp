@@ -57,7 +57,8 @@ struct EngineOptions {
   std::map<std::string, OpOptions, std::less<>> ops;  ///< by full name
   std::uint32_t call_keys_per_instance = 256;
   std::uint32_t built_entries = 4096;
-  /// Plugins and keys that configuration took out, and the setting that did: for explain.
+  /// Keys that configuration took out, and the setting that did: for explain. (Plugins that it took
+  /// out have records.)
   std::vector<std::pair<std::string, std::string>> excluded;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,5 +55,10 @@ struct PluginRecord {
   std::vector<RejectedRow> rejected_rows;
   std::vector<std::string> pending;  ///< what waits for a kind or key that is not loaded
 };
+
+/// "plugin 'acme' is disabled: disabled by tenon.yaml:3", where plugins of that id were found and
+/// none is active; else empty.
+[[nodiscard]] std::string why_not_active(std::span<const PluginRecord> plugins,
+                                         std::string_view id);
 
 }  // namespace tenon
