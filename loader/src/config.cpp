@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "config_keys.hpp"
+#include "config_names.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/manifest/yaml.hpp"
 
@@ -67,6 +68,8 @@ class ConfigLoader {
     TENON_TRY(read_environment());
     for (const auto& [key, text] : sources_.settings) TENON_TRY(read_setting(key, text));
     drop_what_is_not_trusted();
+    add_unknown_variables(environment_, config_.log_);
+    add_missing_places(config_, config_.log_);
     return std::move(config_);
   }
 
@@ -276,7 +279,7 @@ void ConfigLoader::read_leaf(const KeySpec& spec,
 
 Result<void> ConfigLoader::read_environment() {
   for (const KeySpec& spec : key_table()) {
-    if (spec.has_names() || (spec.is_list() && spec.variable.empty())) continue;
+    if (!spec.has_variable()) continue;
     const std::string variable = variable_of(spec.pattern);
     if (environment_.ignored(variable)) {
       config_.log_.push_back(

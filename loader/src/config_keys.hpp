@@ -35,6 +35,9 @@ struct KeySpec {
   std::string_view variable;      ///< of a list that has one all the same
 
   [[nodiscard]] bool has_names() const { return pattern.find('*') != std::string_view::npos; }
+  [[nodiscard]] bool has_variable() const {
+    return !has_names() && (!is_list() || !variable.empty());
+  }
   [[nodiscard]] bool is_list() const {
     return kind == KeyKind::kTexts || kind == KeyKind::kPaths || kind == KeyKind::kIndices;
   }

@@ -1,6 +1,6 @@
 // The configuration as JSON, and as what the engine reads of it.
-#include <cstdint>
-#include <limits>
+#include <algorithm>
+#include <array>
 
 #include <nlohmann/json.hpp>
 
@@ -84,6 +84,12 @@ std::string Config::to_json() const {
   document["schema"] = 1;
   document["settings"] = std::move(settings);
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int log_level(const Config& config) {
+  constexpr std::array kNames{"error", "warn", "info", "debug"};  // in the order of TENON_LOG_*
+  const auto at = std::find(kNames.begin(), kNames.end(), config.text("log.level"));
+  return static_cast<int>(at - kNames.begin());
 }
 
 EngineOptions engine_options(const Config& config) {

@@ -10,6 +10,8 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include "tenon/loader/printable.hpp"
+
 namespace tenon::loader {
 namespace {
 
@@ -44,11 +46,9 @@ Result<LogSink> make_log_sink(int level, const std::string& file) {
     logger->set_level(to_spdlog(level));
     logger->flush_on(spdlog::level::debug);
     return LogSink([logger](int line_level, std::string_view component, std::string_view text) {
-      if (component.empty()) {
-        logger->log(to_spdlog(line_level), "{}", text);
-      } else {
-        logger->log(to_spdlog(line_level), "{}: {}", component, text);
-      }
+      const std::string line =
+          component.empty() ? printable(text) : printable(fmt::format("{}: {}", component, text));
+      logger->log(to_spdlog(line_level), "{}", line);
     });
   } catch (const std::exception& error) {
     return fail(Error(ErrorCode::kConfigInvalid,

@@ -1,13 +1,12 @@
 // tenon::Runtime: brings configuration, manifest and plugins into a published registry.
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
+#include "config_names.hpp"
 #include "log.hpp"
 #include "manifest_set.hpp"
 #include "plugin_intake.hpp"
-#include "tenon/core/nearest.hpp"
 #include "tenon/tenon.hpp"
 
 namespace tenon {
@@ -29,25 +28,40 @@ struct Runtime::State {
 
 namespace {
 
-int log_level_of(const Config& config) {
-  constexpr std::array kNames{"error", "warn", "info", "debug"};
-  const auto at = std::find(kNames.begin(), kNames.end(), config.text("log.level"));
-  return static_cast<int>(at - kNames.begin());
+LogSink up_to(int level, LogSink sink) {
+  return [level, sink = std::move(sink)](
+             int line_level, std::string_view component, std::string_view text) {
+    if (line_level <= level) sink(line_level, component, text);
+  };
 }
 
 /// The application's sink with the level that the configuration asks for, or one made here.
 Result<LogSink> choose_sink(const RuntimeOptions& options, const Config& config) {
-  const int level = log_level_of(config);
-  if (options.log) {
-    if (config.get("log.level").origin == loader::Origin::kDefault) return options.log;
-    return LogSink([level, sink = options.log](
-                       int line_level, std::string_view component, std::string_view text) {
-      if (line_level <= level) sink(line_level, component, text);
-    });
-  }
+  const int asked = loader::log_level(config);
+  const int level = options.is_command && options.verbose ? std::max(asked, TENON_LOG_INFO) : asked;
   const std::string file = config.text("log.file");
+  if (options.log && (!options.is_command || file.empty())) {
+    // An application that set no level filters for itself.
+    const bool is_set = config.get("log.level").origin != loader::Origin::kDefault;
+    return options.is_command || is_set ? up_to(level, options.log) : options.log;
+  }
   if (file.empty() && !options.is_command) return LogSink();
-  return loader::make_log_sink(level, file);
+  auto sink = loader::make_log_sink(level, file);
+  if (!sink && !file.empty()) {
+    return fail(std::move(sink).error().with_where(config.get("log.file").where()));
+  }
+  return sink;
+}
+
+/// What the configuration says about itself: the user of the command sees it whatever it sets.
+void tell_of_config(const RuntimeOptions& options, const Config& config, const Engine& engine) {
+  const bool to_terminal = options.is_command && options.log;
+  const bool to_engine = !to_terminal || !config.text("log.file").empty();
+  for (const LogLine& line : config.log()) {
+    if (to_terminal && (line.level <= TENON_LOG_WARN || options.verbose))
+      options.log(line.level, "config", line.text);
+    if (to_engine) engine.log(line.level, "config", line.text);
+  }
 }
 
 std::optional<PatternList> patterns(const Config& config, std::string_view key) {
@@ -83,52 +97,8 @@ void hide_devices(Engine& engine, const Config& config) {
         }
       }
     }
-    engine.devices().set_visible(DeviceKind::of(setting->key.substr(kPrefix.size())),
-                                 std::move(indices));
-  }
-}
-
-/// Names in the configuration that nothing answers to: they may belong to another set of ops or to
-/// a plugin that is not installed, so they are told, not refused.
-std::vector<LogLine> unknown_names(const Config& config,
-                                   const Snapshot& snapshot,
-                                   const std::vector<PluginRecord>& plugins) {
-  std::vector<LogLine> lines;
-  std::vector<std::string> ids;
-  ids.reserve(plugins.size());
-  for (const PluginRecord& plugin : plugins) ids.push_back(plugin.id);
-  const auto check_id = [&](const std::string& id, const ConfigSetting& setting) {
-    if (std::find(ids.begin(), ids.end(), id) != ids.end()) return;
-    lines.push_back({TENON_LOG_WARN,
-                     fmt::format("{} ({}): no plugin '{}' was found; {}",
-                                 setting.key,
-                                 setting.from(),
-                                 id,
-                                 did_you_mean(id, ids))});
-  };
-  for (const std::string& id : config.texts("prefer")) check_id(id, config.get("prefer"));
-  for (const ConfigSetting* setting : config.under("plugins.options.")) {
-    const std::string rest = setting->key.substr(std::string_view("plugins.options.").size());
-    check_id(rest.substr(0, rest.find('.')), *setting);
-  }
-  for (const ConfigSetting* setting : config.under("ops.")) {
-    const std::string rest = setting->key.substr(std::string_view("ops.").size());
-    const std::string op = rest.substr(0, rest.find('.'));
-    if (const auto found = snapshot.op(op); !found) {
-      lines.push_back(
-          {TENON_LOG_WARN,
-           fmt::format("{} ({}): {}", setting->key, setting->from(), found.error().to_string())});
-    }
-  }
-  return lines;
-}
-
-/// Plugins that the configuration disables, for the engine's explanations.
-void exclude_disabled(const Discovery& found, EngineOptions& options) {
-  for (const auto& file : found.files) {
-    if (file.record.state == PluginState::kDisabled) {
-      options.excluded.emplace_back(file.record.id, file.record.reason);
-    }
+    engine.devices().set_visible(
+        DeviceKind::of(setting->key.substr(kPrefix.size())), std::move(indices), setting->from());
   }
 }
 
@@ -169,14 +139,12 @@ Result<Runtime> Runtime::create(const RuntimeOptions& options) {
 
   Discovery found = loader::discover(discovery_options(options, config), options.environment);
   state->searched = found.searched;
-  EngineOptions engine_options = loader::engine_options(config);
-  exclude_disabled(found, engine_options);
-  state->engine = Engine::create(std::move(engine_options), std::move(sink));
+  state->engine = Engine::create(loader::engine_options(config), std::move(sink));
   Engine& engine = *state->engine;
   const auto tell = [&](const std::vector<LogLine>& lines) {
     for (const LogLine& line : lines) engine.log(line.level, "loader", line.text);
   };
-  tell(config.log());
+  tell_of_config(options, config, engine);
   tell(found.log);
 
   std::vector<std::string> manifest_paths = options.manifest_paths;
@@ -189,7 +157,7 @@ Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   TENON_TRY(state->intake->check_required());
   engine.registry().publish();
   TENON_TRY(tell_warnings(engine, config));
-  tell(unknown_names(config, *engine.registry().snapshot(), state->intake->records()));
+  tell(loader::unknown_names(config, *engine.registry().snapshot(), state->intake->records()));
   return Runtime(std::move(state));
 }
 

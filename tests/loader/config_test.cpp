@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/test_env.hpp"
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -322,6 +323,48 @@ TEST_CASE("D83 under raised privileges variables do not configure, and are named
   CHECK(config->text("caches.directory").empty());
   REQUIRE(config->log().size() == 1);
   CHECK(has(config->log()[0].text, "TENON_TARGET is ignored"));
+}
+
+TEST_CASE("a variable that nothing reads is told, with the nearest one") {
+  Fixture fixture;
+  const auto lines = [&](const Variables& variables) {
+    const auto config = fixture.load("", variables);
+    REQUIRE(config);
+    std::string all;
+    for (const LogLine& line : config->log()) all += line.text + "\n";
+    return all;
+  };
+  CHECK(lines({{"TENON_TRAGET", "cpu"}}) ==
+        "TENON_TRAGET has no effect: there is no such variable; did you mean 'TENON_TARGET'?\n");
+  CHECK(has(lines({{"TENON_PREFER", "acme"}}), "prefer is a list and has none"));
+  CHECK(has(lines({{"TENON_ZZZZZZZZZZZZZZZZZZZZZZ", "1"}}), "there is no such variable"));
+  CHECK(lines({{"TENON_TARGET", "cpu"}, {"TENON_PLUGIN_PATH_ADD", "/"}, {"OTHER", "1"}}).empty());
+  CHECK(lines({{"TENON_TRAGET", ""}}).empty());  // an empty variable is none
+}
+
+TEST_CASE("a path of plugins.paths where nothing is is told, with who named it") {
+  Fixture fixture;
+  fixture.folder.write("there/readme", "");
+  const auto config = fixture.load("plugins: {paths: [there, gone]}\n");
+  REQUIRE(config);
+  REQUIRE(config->log().size() == 1);
+  CHECK(config->log()[0].level == TENON_LOG_WARN);
+  CHECK(has(config->log()[0].text, "plugins.paths ("));
+  CHECK(has(config->log()[0].text, "tenon.yaml:1): there is no file or folder '"));
+  CHECK(has(config->log()[0].text, fixture.folder / "gone"));
+}
+
+TEST_CASE("what would steer a terminal is shown in escapes, and all other text as it is") {
+  CHECK(printable("plain\ttext\n") == "plain\ttext\n");
+  CHECK(printable("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") ==
+        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+  CHECK(printable("a\x1b[31mb\r\a") == "a\\x1b[31mb\\x0d\\x07");
+  CHECK(printable(std::string("\0", 1)) == "\\x00");
+  CHECK(printable("\x7f\xc2\x9b") == "\\u007f\\u009b");
+  CHECK(printable("\xe2\x80\xae") == "\\u202e");
+  CHECK(printable("\xff\xc3") == "\\xff\\xc3");           // no UTF-8, and cut off
+  CHECK(printable("\xc0\x9b") == "\\xc0\\x9b");           // a control character, too long
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // half of a pair
 }
 
 TEST_CASE("the listing gives each key, its value and where it came from") {

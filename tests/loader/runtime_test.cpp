@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -309,6 +311,98 @@ TEST_CASE("D82 the index of the configured device counts, and visible ones keep 
   CHECK(has(beyond.get().error().to_string(), "2"));
   CHECK_FALSE(runtime->device("bolt:-1").get());
   CHECK_FALSE(runtime->device("bolt:x").get());
+}
+
+TEST_CASE("names in the configuration that nothing answers to are told with the nearest ones") {
+  Fixture fixture({fake("good", "acme"), fake("other", "bolt")});
+  fixture.set("prefer", "amce");
+  fixture.set("devices.visible.blot", "0");
+  fixture.set("devices.default", "bolt:0");
+  fixture.set("plugins.disable", "acmee, elsewhere");
+  fixture.set("ops.RMSNormFwdOp.kernel.rms_norm_fwdd", "acme:rows");
+  fixture.set("ops.RMSNormFwdOp.kernel.rms_norm_fwd", "acme:rosw");
+  fixture.set("ops.RMSNormFwdOp.disable", "acme:rowz");
+  fixture.set("ops.RMSNormFwdOp.target", "botl");
+  fixture.set("ops.RMSNromFwdOp.target", "bolt");
+  auto runtime = fixture.make();
+  REQUIRE_MESSAGE(runtime, runtime.error().to_string());
+  const auto told = [&](const char* part) {
+    INFO(std::string(part));
+    CHECK(fixture.count(part, TENON_LOG_WARN) == 1);
+  };
+  told("prefer (api): no plugin 'amce' was found; did you mean 'acme'?");
+  told(
+      "devices.visible.blot (api): no plugin in use owns a device kind 'blot'; did you mean "
+      "'bolt'");
+  told("plugins.disable (api): no plugin 'acmee' was found; did you mean 'acme'");
+  told("op RMSNormFwdOp has no interface 'rms_norm_fwdd'; did you mean 'rms_norm_fwd'");
+  told("interface rms_norm_fwd has no kernel 'acme:rosw'");
+  told("op RMSNormFwdOp has no kernel 'acme:rowz'");
+  told("there is no target 'botl'; did you mean 'bolt'");
+  told("RMSNormFwdOp'?");
+  CHECK(fixture.count("elsewhere") == 0);  // may be meant for another machine
+  CHECK(fixture.count("devices.default") == 0);
+}
+
+TEST_CASE("a kernel that the configuration names says when its plugin is out of use") {
+  Fixture fixture({fake("good", "acme")});
+  fixture.set("plugins.disable", "acme");
+  fixture.set("ops.RMSNormFwdOp.kernel.rms_norm_fwd", "acme:rows");
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  CHECK(fixture.count("has no kernel 'acme:rows'; plugin 'acme' is disabled: disabled by api",
+                      TENON_LOG_WARN) == 1);
+}
+
+TEST_CASE("a hidden device is refused with the setting that hides it") {
+  Fixture fixture({fake("other", "bolt")});
+  fixture.set("devices.visible.bolt", "[1]");
+  auto runtime = fixture.make();
+  REQUIRE(runtime);
+  const auto hidden = runtime->device("bolt:0");
+  REQUIRE_FALSE(hidden.get());
+  CHECK(hidden.get().error().message() == "device bolt:0 is hidden by devices.visible (api)");
+}
+
+TEST_CASE(
+    "log.file takes the lines up to log.level, of the command too, control characters shown") {
+  Fixture fixture({fake("good", "acme"), fake("init_fails", "sleepy")});
+  const std::string file = fixture.folder / "tenon.log";
+  fixture.options.is_command = true;
+  fixture.set("log.file", file);
+  fixture.set("log.level", "info");
+  fixture.set("prefer", "\x1b[31m");
+  REQUIRE(fixture.make());
+
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  CHECK(has(text, "info loader: plugin acme 1.0.0 loaded"));
+  CHECK(has(text, "the license server is asleep"));
+  CHECK(has(text, "no plugin '\\x1b[31m' was found"));
+  CHECK(fixture.lines.empty());
+
+  Fixture unwritable({});
+  unwritable.options.is_command = true;
+  unwritable.set("log.file", "/dev/null/tenon.log");
+  CHECK(unwritable.make().error().code() == ErrorCode::kConfigInvalid);
+}
+
+TEST_CASE("log.level decides what the command shows, and verbose adds information") {
+  const auto lines_at = [](const std::string& level, bool verbose) {
+    Fixture fixture({fake("good", "acme"), fake("init_fails", "sleepy")});
+    fixture.options.is_command = true;
+    fixture.options.verbose = verbose;
+    if (!level.empty()) fixture.set("log.level", level);
+    REQUIRE(fixture.make());
+    return std::pair(fixture.count("loaded from", TENON_LOG_INFO),
+                     fixture.count("asleep", TENON_LOG_WARN));
+  };
+  using Counts = std::pair<std::size_t, std::size_t>;
+  CHECK(lines_at("", false) == Counts(0, 1));
+  CHECK(lines_at("", true) == Counts(1, 1));
+  CHECK(lines_at("error", false) == Counts(0, 0));
+  CHECK(lines_at("info", false) == Counts(1, 1));
+  CHECK(lines_at("error", true) == Counts(1, 1));
 }
 
 TEST_CASE("D78 a target that nothing serves is an error that lists the names, whoever sets it") {

@@ -32,12 +32,16 @@ struct RuntimeOptions {
   std::vector<std::string> plugin_paths;   ///< files and folders, before all other places
   std::vector<std::pair<std::string, std::string>> settings;  ///< configuration keys and values
   std::vector<std::string> manifest_paths;                    ///< instead of the shipped manifest
-  LogSink log;  ///< receives every line; else `log.file`, else nothing (the command: stderr)
+  /// Receives every line, or those up to `log.level` where that is set; else `log.file`, else
+  /// nothing. Of the command it is the terminal: it gets lines up to `log.level` unless `log.file`
+  /// takes them, and always what the configuration has to say about itself.
+  LogSink log;
   loader::Environment environment = loader::Environment::system();
 
   bool is_command =
       false;  ///< the `tenon` command: settings come from the command line, ./tenon.yaml
   bool trust_config = false;     ///< take plugins.paths of ./tenon.yaml
+  bool verbose = false;          ///< the command: log information, too, whatever `log.level` says
   bool standard_folders = true;  ///< look in the user's, the system's and the core's folders, too
 };
 

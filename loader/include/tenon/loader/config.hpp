@@ -88,6 +88,9 @@ class Config {
 /// The part of a configuration that the engine reads.
 [[nodiscard]] EngineOptions engine_options(const Config& config);
 
+/// TENON_LOG_* of `log.level`.
+[[nodiscard]] int log_level(const Config& config);
+
 /// The variable of a scalar key: "TENON_SELECTION_REFERENCE".
 [[nodiscard]] std::string variable_of(std::string_view key);
 

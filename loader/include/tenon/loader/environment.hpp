@@ -20,16 +20,20 @@ class Environment {
   static Environment system();
   /// These variables and no others; for tests and embedders.
   static Environment of(std::map<std::string, std::string> variables, bool secure = false);
-  Environment(Lookup lookup, bool secure) : lookup_(std::move(lookup)), secure_(secure) {}
+  Environment(Lookup lookup, bool secure, std::vector<std::string> names = {})
+      : lookup_(std::move(lookup)), names_(std::move(names)), secure_(secure) {}
 
   /// The value; nothing where it is unset, empty or ignored.
   [[nodiscard]] std::optional<std::string> get(const std::string& name) const;
   /// True where the variable is set but ignored, because the process runs with raised privileges.
   [[nodiscard]] bool ignored(const std::string& name) const;
   [[nodiscard]] bool secure() const { return secure_; }
+  /// Names of the variables that begin with `TENON_`, in order, whether they are ignored or not.
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
  private:
   Lookup lookup_;
+  std::vector<std::string> names_;
   bool secure_ = false;
 };
 
