@@ -42,6 +42,8 @@ int report(const Error& error, bool as_json, Console& console) {
   return exit_status_of(error);
 }
 
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+
 bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 /// Options that every command takes may stand before it: they are moved behind it.
@@ -74,7 +76,7 @@ int print_version(Console& console) {
 Result<int> run_command(std::span<const std::string> words, Console& console) {
   auto found = find_command(words);
   if (!found) {
-    const bool asks_for_group = words.size() == 2 && words.back() == "--help";
+    const bool asks_for_group = words.size() == 2 && asks_for_help(words.back());
     const std::string group =
         asks_for_group ? group_text(words.front(), console.out_style()) : std::string();
     if (group.empty()) return fail(std::move(found).error());
@@ -116,8 +118,7 @@ int run_tenon(std::span<const std::string> given, Console& console) {
     return kExitUsage;
   }
   if (words.front() == "--version" || words.front() == "version") return print_version(console);
-  if (words.front() == "--help" || words.front() == "-h" ||
-      (words.front() == "help" && words.size() == 1)) {
+  if (asks_for_help(words.front()) || (words.front() == "help" && words.size() == 1)) {
     console.out(overview_text(console.out_style()));
     return kExitOk;
   }

@@ -29,7 +29,7 @@ constexpr std::array<OptionSpec, 7> kCommon{{
     {"trust-config", "", "follow plugins.paths of a tenon.yaml in the working directory"},
     {"plugin-path", "PATH", "look for plugins in this file or folder first", true},
     {"verbose", "", "also print what is logged as information"},
-    {"help", "", "print this help"},
+    {"help", "", "print this help", false, 'h'},
 }};
 constexpr std::string_view kOperandKey = " operand";
 
@@ -45,7 +45,8 @@ po::options_description describe(std::span<const OptionSpec> options) {
   po::options_description description;
   auto add = description.add_options();
   for (const OptionSpec& option : options) {
-    const std::string name(option.name);
+    std::string name(option.name);
+    if (option.letter != 0) (name += ',') += option.letter;
     if (option.value.empty()) {
       add(name.c_str(), new po::untyped_value(true));
     } else {

@@ -21,6 +21,7 @@ struct OptionSpec {
   std::string_view value;  ///< "NAME=VALUE"; empty for a flag
   std::string_view help;   ///< one sentence without its full stop
   bool repeatable = false;
+  char letter = 0;  ///< 'h' where -h says the same
 };
 
 /// One command: everything that dispatch, help, completion and nearest names need.

@@ -101,11 +101,12 @@ SumFacts sum_facts(const PreparedCall& call, const SignatureCall& record) {
 
 std::string worst_text(const std::string& name, const Tensor& result, const OutputCheck& check) {
   if (check.worst_index < 0) return {};
-  std::string text = fmt::format("{}{}: got {:.9g}, reference {:.9g}",
+  constexpr int kDigits = 9;
+  std::string text = fmt::format("{}{}: got {}, reference {}",
                                  name,
                                  indices_of(check.worst_index, result.shape()).to_string(),
-                                 check.worst_got,
-                                 check.worst_ref);
+                                 number_text(check.worst_got, kDigits),
+                                 number_text(check.worst_ref, kDigits));
   if (check.wrong_count > 0) {
     text += fmt::format("; {} of {} beyond the bound",
                         check.wrong_count,

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "app.hpp"
 #include "json.hpp"
 #include "log_lines.hpp"
 #include "run_commands.hpp"
 #include "session.hpp"
 #include "tenon/loader/config.hpp"
+#include "tenon/plugin.h"
 #include "text.hpp"
 
 namespace tenon::cli {
@@ -19,7 +21,8 @@ Result<loader::Config> load_config(const Arguments& arguments, Console& console)
   auto config = loader::Config::load(*sources, loader::Environment::system());
   if (!config) return config;
   for (const loader::LogLine& line : config->log()) {
-    print_log_line(console, arguments.has("verbose"), line.level, "config", line.text);
+    if (line.level <= TENON_LOG_WARN || arguments.has("verbose"))
+      print_log_line(console, line.level, "config", line.text);
   }
   return config;
 }
@@ -27,8 +30,15 @@ Result<loader::Config> load_config(const Arguments& arguments, Console& console)
 }  // namespace
 
 Result<int> run_config_show(const Arguments& arguments, Console& console) {
-  auto config = load_config(arguments, console);
+  auto sources = config_sources(arguments);
+  if (!sources) return fail(std::move(sources).error());
+  auto config = loader::Config::load(*sources, loader::Environment::system());
   if (!config) return fail(std::move(config).error());
+  // Opening a session looks up the names in the settings and tells those that nothing answers to.
+  if (auto session = Session::open(arguments, console); !session) {
+    console.err("with these settings no op can be made:\n" +
+                error_text(session.error(), console.err_style()));
+  }
   if (arguments.json()) {
     console.out(config->to_json());
     return kExitOk;

@@ -15,7 +15,10 @@ std::map<std::string, std::vector<std::string>> devices_by_plugin(Engine& engine
     std::vector<std::string>& of_plugin = names[kind->plugin];
     const auto devices = engine.devices().devices(kind->kind);
     if (!devices) continue;  // 'tenon devices' prints the reason
-    for (const DeviceEntry& entry : *devices) of_plugin.push_back(entry.device.to_string());
+    for (const DeviceEntry& entry : *devices) {
+      const bool hidden = !entry.failure && !engine.devices().find(entry.device);
+      if (!hidden) of_plugin.push_back(entry.device.to_string());
+    }
   }
   return names;
 }

@@ -47,7 +47,8 @@ std::string report_json(const SchemaFileReport& report) {
 }  // namespace
 
 Result<int> run_schema(const Arguments& arguments, Console& console) {
-  auto text = read_text_file(arguments.operands().front());
+  const std::string& file = arguments.operands().front();
+  auto text = file == "-" ? read_standard_input() : read_text_file(file);
   if (!text) return fail(std::move(text).error());
   const SchemaFileReport report = check_schema_lines(*text, arguments.has("lint"));
   console.out(arguments.json() ? report_json(report) : report.text);

@@ -18,7 +18,7 @@ std::vector<DeviceEntry> all_devices(DeviceTable& table) {
     const auto devices = table.devices(kind->kind);
     if (!devices) continue;
     for (const DeviceEntry& entry : *devices) {
-      if (!entry.failure) all.push_back(entry);
+      if (table.find(entry.device)) all.push_back(entry);  // neither failed nor hidden
     }
   }
   return all;

@@ -61,7 +61,9 @@ constexpr std::string_view kCallHelp =
     "a dense 4096x2048. +3 "
     "starts 3 elements in, /2 takes every other element of the last axis, /-1 walks it backwards. "
     "FILL is normal, uniform, "
-    "arange, zeros or const=V. Naming the op's buffered output passes it as 'out'.";
+    "arange, zeros or const=V; arange counts in row-major order and starts again at 0 behind the "
+    "last of the whole numbers that the dtype holds without a gap. Naming the op's buffered output "
+    "passes it as 'out'.";
 
 constexpr std::array kCommands{
     CommandSpec{
@@ -245,7 +247,9 @@ constexpr std::array kCommands{
         .run = run_schema},
     CommandSpec{.name = "config show",
                 .summary = "the effective configuration, and where each value came from",
-                .description = "",
+                .description = "Then looks up the ops, kernels, plugins, targets and device kinds "
+                               "that it names, for which plugins are loaded, and tells on stderr "
+                               "what is not there.",
                 .examples = "tenon config show\ntenon config show --set-config target=cpu --json",
                 .run = run_config_show},
     CommandSpec{.name = "config path",

@@ -1,10 +1,14 @@
 // The two streams of the process and what kind of terminals they are.
 #include "console.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -35,13 +39,30 @@ Console::Sink sink_of(std::FILE* file) {
   };
 }
 
+/// Where an ink begins and ends is marked until the text is shown: only then is everything else
+/// in it known to be no escape. The mark is no UTF-8, so that no checked name has it.
+constexpr std::string_view kMark = "\xff\xfe";
+struct InkCode {
+  char letter;
+  std::string_view escape;
+};
+constexpr std::array<InkCode, 6> kInks{{
+    // in the order of Ink
+    {'p', "\x1b[0m"},
+    {'b', "\x1b[1m"},
+    {'d', "\x1b[2m"},
+    {'g', "\x1b[32m"},
+    {'r', "\x1b[31m"},
+    {'y', "\x1b[33m"},
+}};
+
 constexpr std::chrono::seconds kPatience{1};
 constexpr std::chrono::milliseconds kBetweenUpdates{100};
 
 }  // namespace
 
 Progress::~Progress() {
-  if (shown_) console_.err("\r\x1b[K");
+  if (shown_) console_.show_progress({});
 }
 
 void Progress::update(std::size_t done, std::size_t total) {
@@ -50,34 +71,35 @@ void Progress::update(std::size_t done, std::size_t total) {
     return;
   last_ = now;
   shown_ = true;
-  std::string line = "\r\x1b[K" + what_ + ": " + std::to_string(done);
+  std::string line = what_ + ": " + std::to_string(done);
   if (total != 0) line += " of " + std::to_string(total);
-  console_.err(line);
+  console_.show_progress(line);
 }
 
 std::string inked(std::string_view text, Ink ink, const Style& style) {
-  const char* escape = nullptr;
-  switch (ink) {
-    case Ink::kPlain:
-      break;
-    case Ink::kBold:
-      escape = "\x1b[1m";
-      break;
-    case Ink::kDim:
-      escape = "\x1b[2m";
-      break;
-    case Ink::kGood:
-      escape = "\x1b[32m";
-      break;
-    case Ink::kBad:
-      escape = "\x1b[31m";
-      break;
-    case Ink::kWarn:
-      escape = "\x1b[33m";
-      break;
+  if (!style.colour || ink == Ink::kPlain || text.empty()) return std::string(text);
+  std::string marked(kMark);
+  marked += kInks[static_cast<std::size_t>(ink)].letter;
+  marked += text;
+  marked += kMark;
+  return marked + kInks.front().letter;
+}
+
+std::string as_shown(std::string_view text, const Style& style) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t mark = style.colour ? text.find(kMark) : std::string_view::npos;
+    shown += loader::printable(text.substr(0, mark));
+    if (mark == std::string_view::npos) break;
+    text.remove_prefix(mark + kMark.size());
+    const auto* const ink = std::find_if(kInks.begin(), kInks.end(), [&](const InkCode& code) {
+      return text.starts_with(code.letter);
+    });
+    if (ink == kInks.end()) continue;
+    shown += ink->escape;
+    text.remove_prefix(1);
   }
-  if (!style.colour || escape == nullptr || text.empty()) return std::string(text);
-  return std::string(escape) + std::string(text) + "\x1b[0m";
+  return shown;
 }
 
 Console Console::standard() {

@@ -17,8 +17,12 @@ struct Style {
 };
 
 enum class Ink : unsigned char { kPlain, kBold, kDim, kGood, kBad, kWarn };
-/// The text with its escapes, or as it is where the style has no colour.
+/// The text with marks of its ink, or as it is where the style has no colour. The console makes
+/// escapes of the marks.
 [[nodiscard]] std::string inked(std::string_view text, Ink ink, const Style& style);
+/// What a console writes of a text: escapes for the marks of inks, and everything else printable,
+/// whatever plugins, files and arguments put into it.
+[[nodiscard]] std::string as_shown(std::string_view text, const Style& style);
 
 /// Output of one run of the command.
 class Console {
@@ -34,8 +38,10 @@ class Console {
   /// NO_COLOR is set or the terminal is dumb.
   static Console standard();
 
-  void out(std::string_view text) { out_(text); }
-  void err(std::string_view text) { err_(text); }
+  void out(std::string_view text) { out_(as_shown(text, out_style_)); }
+  void err(std::string_view text) { err_(as_shown(text, err_style_)); }
+  /// Replaces the line that the cursor of the error sink stands in.
+  void show_progress(std::string_view line) { err_("\r\x1b[K" + as_shown(line, {})); }
   [[nodiscard]] const Style& out_style() const { return out_style_; }
   [[nodiscard]] const Style& err_style() const { return err_style_; }
   [[nodiscard]] bool shows_progress() const { return shows_progress_; }

@@ -3,33 +3,71 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstddef>
 #include <cstring>
-#include <memory>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
-namespace tenon::cli {
+#include "tenon/loader/discovery.hpp"
 
-Result<std::string> read_text_file(const std::string& path) {
-  struct Closer {
-    void operator()(std::FILE* file) const {
-      if (file != stdin) std::fclose(file);
-    }
-  };
-  const std::unique_ptr<std::FILE, Closer> file(path == "-" ? stdin
-                                                            : std::fopen(path.c_str(), "rb"));
-  const auto failed = [&] {
-    return fail(ErrorCode::kUsageError,
-                fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  };
-  if (!file) return failed();
+namespace tenon::cli {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+
+tl::unexpected<Error> unreadable(const std::string& name, std::string_view why) {
+  return fail(ErrorCode::kUsageError, fmt::format("cannot read {}: {}", name, why));
+}
+
+std::string_view what_it_is(mode_t mode) {
+  if (S_ISDIR(mode)) return "it is a folder";
+  if (S_ISFIFO(mode)) return "it is a FIFO, no regular file";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "it is a device, no regular file";
+  if (S_ISSOCK(mode)) return "it is a socket, no regular file";
+  return "it is no regular file";
+}
+
+Result<std::string> read_all(int descriptor, const std::string& name) {
   std::string text;
   std::array<char, 65536> block;
-  while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get()))
-    text.append(block.data(), got);
-  if (std::ferror(file.get()) != 0) return failed();
-  return text;
+  while (true) {
+    const ssize_t got = read(descriptor, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unreadable(name, std::strerror(errno));
+    if (got == 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+    if (text.size() > kMaxBytes)
+      return unreadable(name, fmt::format("it has more than {} MiB", kMaxBytes >> 20));
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  const loader::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat facts {};
+  if (file.get() < 0 || fstat(file.get(), &facts) != 0)
+    return unreadable(path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return unreadable(path, what_it_is(facts.st_mode));
+  return read_all(file.get(), path);
+}
+
+Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, "standard input"); }
+
+Result<void> require_paths(const std::vector<std::string>& paths, std::string_view what) {
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error) || error) continue;
+    return fail(ErrorCode::kUsageError,
+                fmt::format("{}: there is no file or folder '{}'", what, path));
+  }
+  return {};
 }
 
 }  // namespace tenon::cli

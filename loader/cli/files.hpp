@@ -2,12 +2,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tenon/core/error.hpp"
 
 namespace tenon::cli {
 
-/// The contents of a file; `-` reads standard input. @errors UsageError with the system's reason.
+/// The contents of a regular file of at most 64 MiB; anything else might never end.
+/// @errors UsageError with the system's reason, what it is instead, or its size.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
+/// The same of standard input. @errors UsageError
+[[nodiscard]] Result<std::string> read_standard_input();
+
+/// @errors UsageError: the first of the paths where nothing is.
+[[nodiscard]] Result<void> require_paths(const std::vector<std::string>& paths,
+                                         std::string_view what);
 
 }  // namespace tenon::cli

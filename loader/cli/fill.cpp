@@ -133,7 +133,26 @@ std::uint64_t stream_of(std::uint64_t seed, std::string_view name) noexcept {
 }
 
 void fill_view(const TensorView& view, const Fill& fill, std::uint64_t stream) {
-  for_each_element(view, [&](std::byte* element, std::int64_t index) {
+  // Elements along an expanded axis are one in memory, which has what the last of them would get;
+  // it is written once, however many they are.
+  TensorView once = view;
+  Dims steps = view.shape;
+  std::int64_t step = 1;
+  std::int64_t first = 0;
+  for (std::size_t axis = view.shape.size(); axis-- > 0;) {
+    steps[axis] = step;
+    step *= view.shape[axis];
+    if (view.strides[axis] != 0 || view.shape[axis] <= 1) continue;
+    first += (view.shape[axis] - 1) * steps[axis];
+    once.shape[axis] = 1;
+  }
+  for_each_element(once, [&](std::byte* element, std::int64_t at) {
+    std::int64_t index = at;
+    if (first != 0) {
+      index = first;
+      const Dims indices = indices_of(at, once.shape);
+      for (std::size_t axis = 0; axis < steps.size(); ++axis) index += indices[axis] * steps[axis];
+    }
     write_element(element, view.dtype, fill, stream, static_cast<std::uint64_t>(index));
   });
 }

@@ -18,6 +18,7 @@ std::string options_table(std::span<const OptionSpec> options, const Style& styl
   Table table({{""}, {"", false, true}});
   for (const OptionSpec& option : options) {
     std::string spelling = fmt::format("--{}", option.name);
+    if (option.letter != 0) spelling = fmt::format("-{}, {}", option.letter, spelling);
     if (!option.value.empty()) spelling += fmt::format(" {}", option.value);
     std::string help(option.help);
     if (option.repeatable) help += " (repeatable)";

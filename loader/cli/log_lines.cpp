@@ -10,11 +10,12 @@
 
 namespace tenon::cli {
 
-void print_log_line(
-    Console& console, bool verbose, int level, std::string_view component, std::string_view text) {
-  if (level > TENON_LOG_WARN && !verbose) return;
+void print_log_line(Console& console,
+                    int level,
+                    std::string_view component,
+                    std::string_view text) {
   const Style& style = console.err_style();
-  std::string word = inked("note:", Ink::kDim, style);
+  std::string word = inked(level == TENON_LOG_DEBUG ? "debug:" : "note:", Ink::kDim, style);
   if (level == TENON_LOG_ERROR) word = inked("error:", Ink::kBad, style);
   if (level == TENON_LOG_WARN) word = inked("warning:", Ink::kWarn, style);
   console.err(component.empty() ? fmt::format("{} {}\n", word, text)

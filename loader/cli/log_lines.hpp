@@ -8,8 +8,7 @@
 
 namespace tenon::cli {
 
-/// Errors and warnings always, the rest with --verbose, on the error sink: "warning: loader: text".
-void print_log_line(
-    Console& console, bool verbose, int level, std::string_view component, std::string_view text);
+/// On the error sink: "warning: loader: text".
+void print_log_line(Console& console, int level, std::string_view component, std::string_view text);
 
 }  // namespace tenon::cli

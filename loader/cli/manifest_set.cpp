@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "files.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/manifest/compile.hpp"
 
@@ -21,6 +22,7 @@ void finish(manifest::LoadedSet& loaded) {
 }  // namespace
 
 Result<manifest::LoadedSet> read_manifest_paths(const std::vector<std::string>& paths) {
+  TENON_TRY(require_paths(paths, "manifest"));
   return manifest::load_files(std::vector<std::filesystem::path>(paths.begin(), paths.end()));
 }
 

@@ -89,14 +89,16 @@ Result<void> require_device(const Session& session, const PreparedCall& call) {
     const auto devices = table.devices(kind->kind);
     if (!devices) continue;
     for (const DeviceEntry& entry : *devices) {
-      if (!entry.failure) names.push_back(entry.device.to_string());
+      if (table.find(entry.device)) names.push_back(entry.device.to_string());
     }
   }
   std::string hint = fmt::format(
       "available: {}", names.empty() ? "no device" : fmt::format("{}", fmt::join(names, ", ")));
+  const std::string key = fmt::format("devices.visible.{}", call.device.kind.name());
+  if (const auto& visible = session.config().get(key); !visible.key.empty())
+    hint += fmt::format("; {} ({}) is {}", key, visible.from(), visible.value.to_string());
   for (const PluginRecord& plugin : call.snapshot->plugins()) {
-    if (plugin.state != PluginState::kRejected && plugin.state != PluginState::kQuarantined)
-      continue;
+    if (plugin.state == PluginState::kActive || plugin.state == PluginState::kShadowed) continue;
     hint += fmt::format("; {} is not in use ({})", plugin.path, plugin.reason);
   }
   return fail(std::move(found).error().with_hint(std::move(hint)));

@@ -37,6 +37,20 @@ Result<Tensor> copy_of(const Tensor& tensor) {
   return Tensor(bytes->storage(), view);
 }
 
+/// A tensor with an expanded axis takes little memory and may still have more elements than any
+/// kernel will visit in this life.
+Result<void> require_runnable(const TensorSource& source) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 36;
+  const auto count = element_count(source.spec.shape);
+  if (source.is_file() || (count && *count <= kMostElements)) return {};
+  return fail(Error(ErrorCode::kUsageError,
+                    fmt::format("'{}' has {} elements; run takes tensors of at most {}",
+                                source.name,
+                                count ? std::to_string(*count) : "too many",
+                                kMostElements))
+                  .with_hint("'tenon explain' and 'tenon infer' take any size"));
+}
+
 /// One call with everything named, or by position into `out` where the op allows that.
 class Repeater {
  public:
@@ -87,6 +101,7 @@ class Repeater {
 Result<NamedTensors> host_tensors(const PreparedCall& call) {
   NamedTensors tensors;
   for (const TensorSource* source : call.tensors.inputs) {
+    TENON_TRY(require_runnable(*source));
     auto tensor = host_tensor(*source);
     if (!tensor) return fail(std::move(tensor).error());
     tensors.inputs.emplace_back(source->name, *tensor);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "call_args.hpp"
+#include "files.hpp"
 #include "log_lines.hpp"
 #include "tenon/tenon.hpp"
 
@@ -20,6 +21,7 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
+const loader::Config& Session::config() const { return state_->runtime.config(); }
 Engine& Session::engine() const { return state_->runtime.engine(); }
 std::shared_ptr<const Snapshot> Session::snapshot() const { return state_->runtime.snapshot(); }
 
@@ -34,6 +36,7 @@ std::vector<SearchedPlace> Session::searched() const {
 Result<Session> Session::open(const Arguments& arguments, Console& console) {
   auto sources = config_sources(arguments);
   if (!sources) return fail(std::move(sources).error());
+  TENON_TRY(require_paths(arguments.values("manifest"), "--manifest"));
   RuntimeOptions options;
   options.config_file = sources->file;
   options.settings = sources->settings;
@@ -41,10 +44,10 @@ Result<Session> Session::open(const Arguments& arguments, Console& console) {
   options.manifest_paths = arguments.values("manifest");
   options.is_command = true;
   options.trust_config = sources->trust_config;
+  options.verbose = arguments.has("verbose");
   // The console outlives the session: both live in run_tenon.
-  options.log = [&console, verbose = arguments.has("verbose")](
-                    int level, std::string_view component, std::string_view text) {
-    print_log_line(console, verbose, level, component, text);
+  options.log = [&console](int level, std::string_view component, std::string_view text) {
+    print_log_line(console, level, component, text);
   };
   auto runtime = Runtime::create(options);
   if (!runtime) return fail(std::move(runtime).error());

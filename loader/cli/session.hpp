@@ -20,7 +20,7 @@ class Session {
  public:
   /// Reads the configuration, finds and loads plugins, reads manifests. Log lines go to stderr.
   /// @errors whatever the runtime reports: ConfigInvalid, ManifestInvalid, PluginRejected,
-  /// UnknownTarget.
+  /// UnknownTarget; UsageError: a path of --manifest where nothing is.
   static Result<Session> open(const Arguments& arguments, Console& console);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -28,6 +28,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
+  [[nodiscard]] const loader::Config& config() const;
   [[nodiscard]] Engine& engine() const;
   [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const;
   /// Every place that was looked in for plugins.

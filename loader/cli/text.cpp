@@ -97,7 +97,10 @@ std::string duration_text(double ns) {
   return fmt::format("{:.{}f} {}", ns, unit == 0 ? 0 : (ns < 10 ? 2 : 1), kUnits[unit]);
 }
 
-std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+std::string number_text(double value, int digits) {
+  // The sign of a NaN says nothing.
+  return std::isnan(value) ? "nan" : fmt::format("{:.{}g}", value, digits);
+}
 
 void Table::row(std::vector<Cell> cells) {
   cells.resize(columns_.size(), Cell(""));

@@ -29,8 +29,8 @@ namespace tenon::cli {
 [[nodiscard]] std::string quantity_text(double count, std::string_view unit);
 /// "950 ns", "12.3 us", "4.56 ms", "1.20 s"
 [[nodiscard]] std::string duration_text(double ns);
-/// Six significant digits, for summaries.
-[[nodiscard]] std::string number_text(double value);
+/// As many significant digits, for summaries; "nan" for every NaN.
+[[nodiscard]] std::string number_text(double value, int digits = 6);
 
 struct Column {
   std::string title;

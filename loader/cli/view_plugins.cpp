@@ -37,10 +37,15 @@ void add_plugin(Table& table, const PluginRecord& plugin, const PluginListing& l
              devices});
   table.note(plugin.path);
   if (plugin.state != PluginState::kActive) {
-    table.remark(
-        fmt::format(
-            "{} at stage {}: {}", status_name(plugin.code), name_of(plugin.stage), plugin.reason),
-        ink_of(plugin.state));
+    // What was taken out of the list failed at no stage.
+    const bool failed =
+        plugin.state == PluginState::kRejected || plugin.state == PluginState::kQuarantined;
+    table.remark(failed ? fmt::format("{} at stage {}: {}",
+                                      status_name(plugin.code),
+                                      name_of(plugin.stage),
+                                      plugin.reason)
+                        : plugin.reason,
+                 ink_of(plugin.state));
   }
   for (const RejectedRow& row : plugin.rejected_rows) {
     table.remark(fmt::format("left out: kernel type {} of {}, interface {}: {}",

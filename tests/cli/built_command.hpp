@@ -31,8 +31,9 @@ class BuiltCommand {
   }
   [[nodiscard]] const TempFolder& folder() const { return folder_; }
 
-  /// Runs `tenon WORDS` in the temporary folder.
-  [[nodiscard]] Ran run(const std::vector<std::string>& words) const {
+  /// Runs `tenon WORDS` in the temporary folder, its output going to `out_file` where one is named.
+  [[nodiscard]] Ran run(const std::vector<std::string>& words,
+                        const std::string& out_file = {}) const {
     std::vector<std::string> texts{TENON_EXECUTABLE};
     texts.insert(texts.end(), words.begin(), words.end());
     std::vector<std::string> environment{"PATH=/usr/bin:/bin",
@@ -43,7 +44,7 @@ class BuiltCommand {
     for (const auto& [name, value] : variables_) {
       if (!value.empty()) environment.push_back(name + "=" + value);
     }
-    const std::string out = folder_.at("stdout");
+    const std::string out = out_file.empty() ? folder_.at("stdout") : out_file;
     const std::string err = folder_.at("stderr");
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -64,7 +65,7 @@ class BuiltCommand {
     REQUIRE(waitpid(child, &status, 0) == child);
     Ran ran;
     ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    ran.out = contents(out);
+    if (out_file.empty()) ran.out = contents(out);
     ran.err = contents(err);
     return ran;
   }

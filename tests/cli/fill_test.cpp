@@ -142,6 +142,18 @@ TEST_SUITE("cli/fill") {
     CHECK(bytes[19] == 0xff);
   }
 
+  TEST_CASE("an expanded axis is written once, with what its last element would get") {
+    const Tensor expanded = made("x=3x1099511627776e:f32~normal@4");
+    CHECK(expanded.view().strides == tenon::Dims{1, 0});
+    const Tensor small = made("x=3x5e:f32~arange");
+    const Tensor dense = made("x=3x5:f32~arange");
+
+    for (std::int64_t i = 0; i < 3; ++i) {
+      for (std::int64_t j = 0; j < 5; ++j) CHECK(at(small, i, j) == at(dense, i, 4));
+    }
+    CHECK(at(expanded, 0, 7) != at(expanded, 1, 7));
+  }
+
   TEST_CASE("an empty tensor is made without memory to fill") {
     const Tensor x = made("x=0x4:f32");
 

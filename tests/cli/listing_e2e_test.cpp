@@ -282,7 +282,7 @@ TEST_SUITE("cli/listing_e2e") {
     const auto json = tenon.json({"manifest", "check", bad}, 1);
     CHECK_FALSE(json["diagnostics"].empty());
     CHECK(json["diagnostics"][0]["severity"].is_string());
-    CHECK(tenon.run({"manifest", "check", "/no/such/folder"}).status == 1);
+    CHECK(tenon.run({"manifest", "check", "/no/such/folder"}).status == 2);
   }
 
   TEST_CASE("manifest show and schemas print an entry as it is understood") {

@@ -8,6 +8,7 @@
 
 namespace {
 
+using tenon::cli::as_shown;
 using tenon::cli::Cell;
 using tenon::cli::Ink;
 using tenon::cli::Style;
@@ -65,10 +66,21 @@ TEST_SUITE("cli/text") {
     table.row({Cell("x", Ink::kGood), "y"});
     table.row({"long", "y"});
 
-    CHECK(table.render(Style{80, true}) ==
+    const Style style{80, true};
+    CHECK(as_shown(table.render(style), style) ==
           "\x1b[1mA\x1b[0m     \x1b[1mB\x1b[0m\n"
           "\x1b[32mx\x1b[0m     y\n"
           "long  y\n");
+  }
+
+  TEST_CASE("escapes come from the command alone, whatever a text holds") {
+    const Style style{80, true};
+    Table table({{""}});
+    table.row({Cell("x\x1b[31my", Ink::kBold)});
+
+    CHECK(as_shown(table.render(style), style) == "\x1b[1mx\\x1b[31my\x1b[0m\n");
+    CHECK(as_shown(table.render({}), {}) == "x\\x1b[31my\n");
+    CHECK(as_shown("\xff", style) == "\\xff");
   }
 
   TEST_CASE("paragraphs keep their line ends and indentation") {

@@ -1,0 +1,278 @@
+// Tests of the built command: mistakes in settings, files and arguments, and what is said to them.
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "built_command.hpp"
+
+namespace {
+
+using tenon_test::BuiltCommand;
+using tenon_test::contains;
+using tenon_test::Ran;
+using Words = std::vector<std::string>;
+
+const Words kAdd{"explain", "AddFwdOp", "self=8:f32", "other=8:f32"};
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST_SUITE("cli/mistakes_e2e") {
+  TEST_CASE("TENON_LOG_FILE and TENON_LOG_LEVEL decide where log lines go and which") {
+    BuiltCommand tenon;
+    const std::string file = tenon.folder().at("tenon.log");
+    tenon.with("TENON_LOG_FILE", file).with("TENON_LOG_LEVEL", "info");
+
+    const Ran ran = tenon.run({"plugins", "--set-config", "prefer=[acmeeee]"});
+
+    CHECK(ran.status == 0);
+    CHECK(contains(contents(file), "plugin cpu"));
+    CHECK(contains(contents(file), "no plugin 'acmeeee' was found"));
+    CHECK_FALSE(contains(ran.err, "acmeeee"));
+    tenon.with("TENON_LOG_FILE", "");
+    CHECK(contains(tenon.run({"plugins"}).err, "plugin cpu"));
+    tenon.with("TENON_LOG_LEVEL", "error");
+    CHECK(tenon.run({"plugins", "--set-config", "prefer=[acmeeee]"}).err.empty());
+  }
+
+  TEST_CASE("a misspelt variable is told by every command that reads the configuration") {
+    BuiltCommand tenon;
+    tenon.with("TENON_TRAGET", "cpu").with("TENON_LOG_LEVEL", "error");
+
+    for (const Words& words :
+         {Words{"plugins"}, Words{"config", "show"}, Words{"config", "path"}}) {
+      const Ran ran = tenon.run(words);
+      CHECK(ran.status == 0);
+      CHECK(contains(ran.err, "TENON_TRAGET has no effect"));
+      CHECK(contains(ran.err, "did you mean 'TENON_TARGET'?"));
+    }
+  }
+
+  TEST_CASE("config show tells names that nothing answers to") {
+    const BuiltCommand tenon;
+
+    const Ran ran = tenon.run({"config",
+                               "show",
+                               "--set-config",
+                               "ops.AddFwdOp.kernel.add_fwd=cpu:referense",
+                               "--set-config",
+                               "ops.AddFwdOp.disable=[cpu:vectr]",
+                               "--set-config",
+                               "devices.visible.cpuu=[0]"});
+
+    CHECK(ran.status == 0);
+    CHECK(contains(ran.out, "devices.visible.cpuu"));
+    CHECK(contains(ran.err, "no kernel 'cpu:referense'; did you mean 'cpu:reference'"));
+    CHECK(contains(ran.err, "no kernel 'cpu:vectr'; did you mean"));
+    CHECK(contains(ran.err, "owns a device kind 'cpuu'; did you mean 'cpu'"));
+  }
+
+  TEST_CASE("config show shows the settings that no op can be made with") {
+    const BuiltCommand tenon;
+
+    const Ran ran = tenon.run({"config", "show", "--set-config", "plugins.required=[absent]"});
+
+    CHECK(ran.status == 0);
+    CHECK(contains(ran.out, "['absent']"));
+    CHECK(contains(ran.err, "'absent' was not found"));
+  }
+
+  TEST_CASE("a forced kernel that does not exist is named with the setting and the nearest one") {
+    const BuiltCommand tenon;
+
+    const Ran ran =
+        tenon.run(with(kAdd, {"--set-config", "ops.AddFwdOp.kernel.add_fwd=cpu:referense"}));
+
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.err,
+                   "kernel 'cpu:referense', which command line asks for, is not registered"));
+    CHECK(contains(ran.err, "hint: did you mean 'cpu:reference'?"));
+  }
+
+  TEST_CASE("a forced kernel of a disabled plugin says that it is disabled") {
+    BuiltCommand tenon;
+    tenon.with("TENON_PLUGIN_PATH", std::string(TENON_CPU_PLUGIN) + ":" + TENON_ALPHA_PLUGIN);
+
+    const Ran ran = tenon.run(with(kAdd,
+                                   {"--set-config",
+                                    "plugins.disable=[alpha]",
+                                    "--set-config",
+                                    "ops.AddFwdOp.kernel.add_fwd=alpha:rows"}));
+
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.err, "hint: plugin 'alpha' is disabled: disabled by command line"));
+  }
+
+  TEST_CASE("a disabled plugin failed at no stage, and explain lists it as excluded") {
+    const BuiltCommand tenon;
+    const Words off{"--set-config", "plugins.disable=[alpha]", "--plugin-path", TENON_ALPHA_PLUGIN};
+
+    const Ran listed = tenon.run(with({"plugins"}, off));
+    CHECK(contains(listed.out, "disabled by command line ('alpha')"));
+    CHECK_FALSE(contains(listed.out, "at stage"));
+
+    const auto json = tenon.json(with(kAdd, off));
+    CHECK(json["rejected_plugins"].empty());
+    REQUIRE(json["excluded"].size() == 1);
+    CHECK(json["excluded"][0]["what"] == "alpha");
+  }
+
+  TEST_CASE("a hidden device is not available, and the setting that hides it is named") {
+    const BuiltCommand tenon;
+    const Words hide{"--set-config", "devices.visible.cpu=[]"};
+
+    const Ran ran = tenon.run(with(kAdd, hide));
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.err, "device cpu:0 is hidden by devices.visible (command line)"));
+    CHECK(contains(ran.err, "available: no device"));
+
+    const Ran listed = tenon.run(with({"devices"}, hide));
+    CHECK_FALSE(contains(listed.out, "cpu:0"));
+    CHECK(contains(listed.err, "1 device of kind 'cpu' is hidden by devices.visible.cpu"));
+    CHECK(tenon.json(with({"devices"}, hide))["devices"].empty());
+  }
+
+  TEST_CASE("a reference kernel that settings forbid is reported without an empty reason") {
+    const BuiltCommand tenon;
+
+    const Ran ran = tenon.run(with(kAdd,
+                                   {"--set-config",
+                                    "selection.reference=error",
+                                    "--set-config",
+                                    "ops.AddFwdOp.disable=[cpu:vector]"}));
+
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.err, "only the reference kernel 'cpu:reference' serves it"));
+    CHECK_FALSE(contains(ran.err, "cpu:reference: \n"));
+    CHECK_FALSE(contains(ran.err, "cpu:reference:\n"));
+  }
+
+  TEST_CASE("a tie names what it is tied with, and nothing is said to have won") {
+    BuiltCommand tenon;
+    tenon.with("TENON_PLUGIN_PATH",
+               std::string(TENON_CPU_PLUGIN) + ":" + TENON_ALPHA_PLUGIN + ":" + TENON_BETA_PLUGIN);
+
+    const auto json =
+        tenon.json(with(kAdd, {"--set-config", "ops.AddFwdOp.disable=[cpu:vector]"}), 1);
+
+    CHECK(json["error"]["code"] == "AmbiguousDispatch");
+    std::size_t tied = 0;
+    for (const auto& candidate : json["steps"][0]["candidates"]) {
+      const std::string text = candidate["reason"]["text"];
+      CHECK_FALSE(contains(text, "has a winner"));
+      if (candidate["verdict"] != "tied") continue;
+      ++tied;
+      CHECK(text == "no preferred_over decides between them");
+      CHECK(candidate["with"].size() == 1);
+    }
+    CHECK(tied == 2);
+  }
+
+  TEST_CASE("control characters of arguments and files are shown as escapes, and JSON stays JSON") {
+    const BuiltCommand tenon;
+    const std::string nasty = "A\x1b[31mB\x7f\xc2\x9b";
+
+    const Ran unknown = tenon.run({"ops", "show", nasty});
+    CHECK(unknown.status == 1);
+    CHECK(contains(unknown.err, "A\\x1b[31mB\\u007f\\u009b"));
+    CHECK_FALSE(contains(unknown.err, "\x1b"));
+    const auto json = tenon.json({"ops", "show", nasty}, 1);
+    CHECK(contains(json["error"]["text"].get<std::string>(), nasty));
+
+    const std::string folder = tenon.folder().at(nasty);
+    REQUIRE(mkdir(folder.c_str(), 0700) == 0);
+    const Ran searched = tenon.run({"plugins", "--search", "--plugin-path", folder});
+    CHECK(searched.status == 0);
+    CHECK(contains(searched.out, "A\\x1b[31mB"));
+    CHECK_FALSE(contains(searched.out, "\x1b"));
+    const auto search = tenon.json({"plugins", "--search", "--plugin-path", folder});
+    CHECK(contains(search["searched"][0]["path"].get<std::string>(), nasty));
+  }
+
+  TEST_CASE("files that never end are refused, and missing ones are wrong usage everywhere") {
+    const BuiltCommand tenon;
+    const std::string fifo = tenon.folder().at("fifo");
+    REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+
+    for (const std::string& file : {fifo, std::string("/dev/zero"), tenon.folder().at("")}) {
+      CHECK(tenon.run({"schema", file}).status == 2);
+      CHECK(tenon.run(with(kAdd, {"--assume", file})).status == 2);
+      CHECK(tenon.run({"config", "show", "--config", file}).status == 2);
+    }
+    CHECK(contains(tenon.run({"schema", fifo}).err, "it is a FIFO, no regular file"));
+    CHECK(contains(tenon.run({"schema", "/dev/zero"}).err, "it is a device"));
+
+    for (const Words& words : {Words{"schema", "/no/such"},
+                               with(kAdd, {"--assume", "/no/such"}),
+                               Words{"plugins", "--config", "/no/such"},
+                               Words{"plugins", "inspect", "/no/such"},
+                               Words{"manifest", "check", "/no/such"},
+                               Words{"manifest", "show", "AddFwdOp", "--manifest", "/no/such"},
+                               Words{"ops", "--manifest", "/no/such"},
+                               Words{"run", "AddFwdOp", "self=/no/such.npy", "other=8:f32"}}) {
+      const Ran ran = tenon.run(words);
+      INFO("command: tenon ", words.front(), ", stderr: ", ran.err);
+      CHECK(ran.status == 2);
+      CHECK(contains(ran.err, "/no/such"));
+    }
+  }
+
+  TEST_CASE("an expanded tensor beyond any kernel's time is explained, and refused by run") {
+    const BuiltCommand tenon;
+    const Words call{"AddFwdOp", "self=1099511627776e:f32", "other=1:f32"};
+
+    CHECK(tenon.run(with({"explain"}, call)).status == 0);
+    CHECK(tenon.run(with({"infer"}, call)).status == 0);
+    const Ran ran = tenon.run(with({"run"}, with(call, {"--check"})));
+    CHECK(ran.status == 2);
+    CHECK(contains(ran.err, "'self' has 1099511627776 elements; run takes tensors of at most"));
+    CHECK(contains(ran.err, "explain"));
+  }
+
+  TEST_CASE("output that cannot be written whole is no success") {
+    const BuiltCommand tenon;
+
+    const Ran ran = tenon.run({"ops"}, "/dev/full");
+
+    CHECK(ran.status == 1);
+    CHECK(contains(ran.err, "the output could not be written whole"));
+    CHECK(tenon.run({"ops"}, "/dev/null").status == 0);
+  }
+
+  TEST_CASE("help names only those programs that are there, and -h asks for it anywhere") {
+    const BuiltCommand tenon;
+    const auto is_there = [&](const char* name) {
+      const std::string folder = TENON_EXECUTABLE;
+      return access((folder.substr(0, folder.rfind('/') + 1) + name).c_str(), X_OK) == 0;
+    };
+
+    const Ran overview = tenon.run({"--help"});
+    CHECK(contains(overview.out, "\n  conform ") == is_there("tenon-conform"));
+    CHECK(contains(overview.out, "\n  bench ") == is_there("tenon-bench"));
+
+    CHECK(tenon.run({"-h"}).out == overview.out);
+    for (const Words& words : {Words{"run"}, Words{"plugins", "inspect"}, Words{"manifest"}}) {
+      const Ran asked = tenon.run(with(words, {"--help"}));
+      CHECK(asked.status == 0);
+      CHECK(contains(asked.out, "usage: tenon " + words.front()));
+      CHECK(tenon.run(with(words, {"-h"})).out == asked.out);
+      CHECK(tenon.run(with({"-h"}, words)).out == asked.out);
+    }
+    CHECK(tenon.run({"run", "AddFwdOp", "-h"}).status == 0);
+    CHECK(tenon.run({"run", "-x"}).status == 2);
+  }
+}
+
+}  // namespace
