@@ -52,6 +52,12 @@ constexpr std::array<OptionSpec, 1> kSchemaOptions{{
     {"lint", "", "also report what the grammar allows and nobody should write"},
 }};
 
+constexpr std::array<OptionSpec, 3> kNewPluginOptions{{
+    {"device", "KIND", "also own a device kind, simulated in host memory until a driver is there"},
+    {"lang", "LANGUAGE", "c++ (default), or c for the bare header"},
+    {"into", "FOLDER", "where to write; default: a new folder of the plugin's name"},
+}};
+
 constexpr std::string_view kCallHelp =
     "A tensor is FILE.npy, FILE.npy:DTYPE where the file's integers carry the bits of a dtype that "
     "NumPy lacks, or "
@@ -245,6 +251,21 @@ constexpr std::array kCommands{
         .max_operands = 1,
         .takes_common = false,
         .run = run_schema},
+    CommandSpec{
+        .name = "new-plugin",
+        .operands = "NAME",
+        .summary = "write a plugin project that builds, loads and passes its tests",
+        .description = "The project has one kernel to replace by your own. NAME is the plugin's "
+                       "id: lower-case "
+                       "letters, digits and -.",
+        .examples =
+            "tenon new-plugin acme\ntenon new-plugin acme --device widget\ntenon new-plugin "
+            "acme --lang c --into plugins/acme",
+        .options = kNewPluginOptions,
+        .min_operands = 1,
+        .max_operands = 1,
+        .takes_common = false,
+        .run = run_new_plugin},
     CommandSpec{.name = "config show",
                 .summary = "the effective configuration, and where each value came from",
                 .description = "Then looks up the ops, kernels, plugins, targets and device kinds "

@@ -23,6 +23,7 @@ namespace tenon::cli {
 [[nodiscard]] Result<int> run_manifest_codegen(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_manifest_cases(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_manifest_diff(const Arguments& arguments, Console& console);
+[[nodiscard]] Result<int> run_new_plugin(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_schema(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_config_show(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_config_path(const Arguments& arguments, Console& console);

@@ -21,16 +21,18 @@ struct Ran {
 };
 
 /// `tenon WORDS` with 80 columns and no colour.
-inline Ran run_tenon(std::initializer_list<std::string_view> words) {
+inline Ran run_tenon(const std::vector<std::string>& words) {
   Ran ran;
   tenon::cli::Console console([&](std::string_view text) { ran.out += text; },
                               [&](std::string_view text) { ran.err += text; },
                               {},
                               {},
                               false);
-  const std::vector<std::string> owned(words.begin(), words.end());
-  ran.status = tenon::cli::run_tenon(owned, console);
+  ran.status = tenon::cli::run_tenon(words, console);
   return ran;
+}
+inline Ran run_tenon(std::initializer_list<std::string_view> words) {
+  return run_tenon(std::vector<std::string>(words.begin(), words.end()));
 }
 
 inline bool contains(std::string_view text, std::string_view part) {

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-MENTION = re.compile(r"(?:`|^\s*)tenon ([a-z]+)(?: ([a-z]+)\b)?", re.M)
+MENTION = re.compile(r"(?:`|^\s*)tenon ([a-z][a-z-]*[a-z])(?: ([a-z]+)\b)?", re.M)
 
 
 def pages_of(root):
@@ -19,7 +19,7 @@ def pages_of(root):
 
 def main(tenon, root):
     text = subprocess.run([tenon, "--help"], capture_output=True, text=True, check=True).stdout
-    commands = set(re.findall(r"^  ([a-z]+(?: [a-z]+)?)  +\S", text, flags=re.M))
+    commands = set(re.findall(r"^  ([a-z][a-z-]*[a-z](?: [a-z]+)?)  +\S", text, flags=re.M))
     if len(commands) < 3:
         print(f"'tenon --help' lists {len(commands)} commands: is its layout another one?")
         return 1

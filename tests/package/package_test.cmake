@@ -57,3 +57,19 @@ foreach(project IN LISTS projects)
   run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build/${name} --no-tests=error --output-on-failure)
   message(STATUS "examples/${name}: configured, built and tested against ${prefix}")
 endforeach()
+
+# A vendor's first hour: a generated project of each kind builds, passes its tests, and its kernel is chosen.
+set(tenon ${prefix}/bin/tenon)
+function(new_plugin name)
+  set(folder ${WORK}/new/${name})
+  run(${tenon} new-plugin ${name} --into ${folder} ${ARGN})
+  run(${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -G Ninja
+    -DCMAKE_BUILD_TYPE=${CONFIG} -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
+  run(${CMAKE_COMMAND} --build ${folder}/build)
+  run(${CMAKE_CTEST_COMMAND} --test-dir ${folder}/build --no-tests=error --output-on-failure)
+  message(STATUS "new-plugin ${name} ${ARGN}: written, configured, built and tested against ${prefix}")
+endfunction()
+new_plugin(acme)
+new_plugin(short-circuit --device gadget)
+new_plugin(plain --lang c)

@@ -1,0 +1,18 @@
+# What CTest runs: the plugin loads, its kernel is chosen where it says so and refuses where it
+# says so, and its results agree with the reference in float64.
+set(tenon ${TENON_COMMAND})
+set(where --plugin-path $<TARGET_FILE:acme-c> --plugin-path ${TENON_PLUGIN_DIR})
+set(short RMSNormFwdOp x=64x512:f32~normal weight=512:f32~normal --set normalized_shape=[512])
+set(long RMSNormFwdOp x=2x65537:f32~normal --set normalized_shape=[65537])
+
+add_test(NAME note COMMAND ${tenon} plugins inspect $<TARGET_FILE:acme-c>)
+add_test(NAME loads COMMAND ${tenon} plugins ${where} --set-config plugins.required=[acme-c])
+add_test(NAME chosen COMMAND ${tenon} explain ${short} ${where})
+set_tests_properties(chosen PROPERTIES PASS_REGULAR_EXPRESSION "acme-c:rows")
+add_test(NAME refuses_long_rows COMMAND ${tenon} explain ${long} ${where})
+set_tests_properties(refuses_long_rows PROPERTIES PASS_REGULAR_EXPRESSION "serves rows of at most 65536 elements")
+add_test(NAME values COMMAND ${tenon} run ${short} ${where} --check)
+add_test(NAME values_without_weight
+  COMMAND ${tenon} run RMSNormFwdOp x=1x1:f32~normal --set normalized_shape=[1] ${where} --check)
+add_test(NAME values_transposed
+  COMMAND ${tenon} run RMSNormFwdOp x=33x257:f32^1,0~normal --set normalized_shape=[257] ${where} --check)

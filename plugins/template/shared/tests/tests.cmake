@@ -1,0 +1,17 @@
+# What CTest runs: the plugin loads, its kernel is chosen where it says so and refuses where it
+# says so, and its results agree with the reference in float64.
+set(tenon ${TENON_COMMAND})
+set(plugins --plugin-path $<TARGET_FILE:acme> --plugin-path ${TENON_PLUGIN_DIR})
+set(where ${plugins} --device widget:0)
+set(short RMSNormFwdOp x=64x512:f32~normal weight=512:f32~normal --set normalized_shape=[512])
+set(long RMSNormFwdOp x=8x8192:f32~normal --set normalized_shape=[8192])
+
+add_test(NAME note COMMAND ${tenon} plugins inspect $<TARGET_FILE:acme>)
+add_test(NAME loads COMMAND ${tenon} plugins ${plugins} --set-config plugins.required=[acme])
+add_test(NAME chosen COMMAND ${tenon} explain ${short} ${where})
+set_tests_properties(chosen PROPERTIES PASS_REGULAR_EXPRESSION "acme:short_rows")
+add_test(NAME refuses_long_rows COMMAND ${tenon} explain ${long} ${where})
+set_tests_properties(refuses_long_rows PROPERTIES PASS_REGULAR_EXPRESSION "serves n <= 4096, got 8192")
+add_test(NAME values COMMAND ${tenon} run ${short} ${where} --check)
+add_test(NAME values_without_weight
+  COMMAND ${tenon} run RMSNormFwdOp x=1x1:f32~normal --set normalized_shape=[1] ${where} --check)
