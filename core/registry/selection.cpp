@@ -298,6 +298,16 @@ class Selector {
     result.outcome = SelectionOutcome::kAmbiguous;
     for (const std::size_t i : rest) result.tied.push_back(types[i]->qualified);
     if (report_ == nullptr) return;
+    say_tie(round, rest, lost, result);
+    say_left_out(round, result);
+  }
+
+  // The tied ones, and who lost to one of them.
+  void say_tie(std::uint32_t round,
+               const std::vector<std::size_t>& rest,
+               const std::vector<std::pair<std::size_t, std::string>>& lost,
+               const SelectionResult& result) {
+    const auto& types = q_.table.types;
     for (const std::size_t i : rest) {
       CandidateReport& c = say(i, round, Verdict::kTied);
       for (const std::string& other : result.tied) {
@@ -313,7 +323,6 @@ class Selector {
       say(i, round, Verdict::kOutranked, better == rest.end() ? "" : types[*better]->qualified)
           .reason.text = why;
     }
-    say_left_out(round, result);
   }
 
   // Reference kernel types that an earlier round left out, so that every key is accounted for.
