@@ -49,6 +49,21 @@ class Walker {
   bool list_step(const Step& step, const TensorTerm& term);
   bool list_element(const Step& step, const TensorTerm& term, std::uint32_t k);
   bool list_lengths(const Step& step, const TensorTerm& term);
+  /// One tensor of a list under the step that reads the list.
+  struct ListItem {
+    const Step& step;
+    const TensorTerm& term;
+    std::uint32_t k;
+    const Dims& shape;
+  };
+  [[nodiscard]] std::optional<std::uint32_t> bound_by(const ListItem& item, const Element& e) const;
+  bool list_item_rank(const ListItem& item, std::size_t& open_length);
+  void bind_list_item(const ListItem& item,
+                      std::uint32_t target,
+                      std::size_t at,
+                      std::optional<std::size_t> splice_length);
+  bool check_list_item(const ListItem& item, const Element& e, std::size_t& at);
+  bool wrong_item(const ListItem& item, std::string_view text);
   // After inference
   bool refinement(const RefinementTerm& term);
   bool combos();

@@ -62,74 +62,100 @@ bool Walker::list_step(const Step& step, const TensorTerm& term) {
   return true;
 }
 
-bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_t k) {
-  const Dims& shape = args_.inputs[data_.symbols[term.symbol].ordinal].items[k]->shape;
+/// The index that an element of a list item binds, or none.
+std::optional<std::uint32_t> Walker::bound_by(const ListItem& item, const Element& e) const {
   const Pool& pool = *env_.pool;
-  /// The index that an element binds, or none.
-  const auto target_of = [&](const Element& e) -> std::optional<std::uint32_t> {
-    const Node& n = pool.at(e.expr);
-    const bool item = n.op == Op::kSubscript && pool.at(pool.child(e.expr, 0)).op == Op::kSymbol;
-    if (!item && n.op != Op::kSymbol) return std::nullopt;
-    const auto symbol =
-        static_cast<std::uint32_t>(item ? pool.at(pool.child(e.expr, 0)).value : n.value);
-    if (std::find(step.targets.begin(), step.targets.end(), symbol) == step.targets.end())
-      return std::nullopt;
-    if (!item && k > 0) return std::nullopt;  // bound by the first, checked in the others
-    return symbol;
-  };
-  const auto wrong = [&](std::string text) {
-    return mismatch(fmt::format("{}[{}] {}", name(term.symbol), k, text), term.symbol);
-  };
+  const Node& n = pool.at(e.expr);
+  const bool indexed = n.op == Op::kSubscript && pool.at(pool.child(e.expr, 0)).op == Op::kSymbol;
+  if (!indexed && n.op != Op::kSymbol) return std::nullopt;
+  const auto symbol =
+      static_cast<std::uint32_t>(indexed ? pool.at(pool.child(e.expr, 0)).value : n.value);
+  const auto& targets = item.step.targets;
+  if (std::find(targets.begin(), targets.end(), symbol) == targets.end()) return std::nullopt;
+  if (!indexed && item.k > 0) return std::nullopt;  // bound by the first, checked in the others
+  return symbol;
+}
+
+/// Checks the rank of a list item. `open_length` is what its unbound splice takes.
+bool Walker::list_item_rank(const ListItem& item, std::size_t& open_length) {
+  bool open = false;
   std::int64_t others = 0;
-  for (const Element& e : term.elements) {
+  for (const Element& e : item.term.elements) {
+    if (e.splice && bound_by(item, e)) {
+      open = true;
+      continue;
+    }
     std::int64_t w = 1;
-    if (e.splice && target_of(e)) continue;
-    if (!width(e, w)) return no_value("shape", term.symbol);
+    if (!width(e, w)) return no_value("shape", item.term.symbol);
     others += w;
   }
-  const bool open = std::any_of(term.elements.begin(), term.elements.end(), [&](const Element& e) {
-    return e.splice && target_of(e);
-  });
-  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto rank = static_cast<std::int64_t>(item.shape.size());
   if (open ? rank < others : rank != others) {
     if (error_ == nullptr) return false;
-    return wrong(fmt::format("has rank {} (shape {}), but is declared {}",
-                             rank,
-                             shape.to_string(),
-                             tensor_decl(data_, term.symbol).shape_text));
+    return wrong_item(item,
+                      fmt::format("has rank {} (shape {}), but is declared {}",
+                                  rank,
+                                  item.shape.to_string(),
+                                  tensor_decl(data_, item.term.symbol).shape_text));
   }
+  open_length = static_cast<std::size_t>(rank - others);
+  return true;
+}
+
+/// Stores the sizes from axis `at` on as what `target` has for this item.
+void Walker::bind_list_item(const ListItem& item,
+                            std::uint32_t target,
+                            std::size_t at,
+                            std::optional<std::size_t> splice_length) {
+  Cell& cell = state_.cells[target];
+  if (splice_length) {
+    std::int64_t* sizes = frame_.arena.ints(*splice_length);
+    std::copy_n(item.shape.data() + at, *splice_length, sizes);
+    auto* items = const_cast<Cell*>(cell.cells);
+    items[item.k] = Cell::int_list(sizes, *splice_length);
+    items[item.k].is_tuple = true;
+  } else if (data_.symbols[target].kind == SymbolKind::kSeqDim) {
+    const_cast<std::int64_t*>(cell.ints)[item.k] = item.shape[at];
+  } else {
+    cell = Cell::integer(item.shape[at]);
+  }
+}
+
+/// Compares the sizes from axis `at` on with what `e` says, and moves `at` beyond them.
+bool Walker::check_list_item(const ListItem& item, const Element& e, std::size_t& at) {
+  Cell expected;
+  if (!value(e.expr, expected)) return no_value("shape", item.term.symbol);
+  for (std::size_t i = 0; i < (e.splice ? expected.count : 1); ++i, ++at) {
+    const Cell size = e.splice ? expected.item(i) : expected;
+    if (size.tag == Tag::kInt && size.i == item.shape[at]) continue;
+    if (error_ == nullptr) return false;
+    return wrong_item(item,
+                      fmt::format("has size {} on axis {}, but {} is {}",
+                                  item.shape[at],
+                                  at,
+                                  print(*env_.pool, e.expr, data_.symbol_names),
+                                  print(expected)));
+  }
+  return true;
+}
+
+bool Walker::wrong_item(const ListItem& item, std::string_view text) {
+  return mismatch(fmt::format("{}[{}] {}", name(item.term.symbol), item.k, text), item.term.symbol);
+}
+
+bool Walker::list_element(const Step& step, const TensorTerm& term, std::uint32_t k) {
+  const ListItem item{
+      step, term, k, args_.inputs[data_.symbols[term.symbol].ordinal].items[k]->shape};
+  std::size_t open_length = 0;
+  if (!list_item_rank(item, open_length)) return false;
   std::size_t at = 0;
   for (const Element& e : term.elements) {
-    const auto target = target_of(e);
-    if (target && e.splice) {
-      const auto length = static_cast<std::size_t>(rank - others);
-      std::int64_t* sizes = frame_.arena.ints(length);
-      std::copy_n(shape.data() + at, length, sizes);
-      auto* items = const_cast<Cell*>(state_.cells[*target].cells);
-      items[k] = Cell::int_list(sizes, length);
-      items[k].is_tuple = true;
-      at += length;
-      continue;
-    }
-    if (target) {
-      if (data_.symbols[*target].kind == SymbolKind::kSeqDim) {
-        const_cast<std::int64_t*>(state_.cells[*target].ints)[k] = shape[at++];
-      } else {
-        state_.cells[*target] = Cell::integer(shape[at++]);
-      }
-      continue;
-    }
-    Cell expected;
-    if (!value(e.expr, expected)) return no_value("shape", term.symbol);
-    for (std::size_t i = 0; i < (e.splice ? expected.count : 1); ++i, ++at) {
-      const Cell item = e.splice ? expected.item(i) : expected;
-      if (item.tag == Tag::kInt && item.i == shape[at]) continue;
-      if (error_ == nullptr) return false;
-      return wrong(fmt::format("has size {} on axis {}, but {} is {}",
-                               shape[at],
-                               at,
-                               print(pool, e.expr, data_.symbol_names),
-                               print(expected)));
+    if (const auto target = bound_by(item, e)) {
+      const auto splice_length = e.splice ? std::optional(open_length) : std::nullopt;
+      bind_list_item(item, *target, at, splice_length);
+      at += splice_length.value_or(1);
+    } else if (!check_list_item(item, e, at)) {
+      return false;
     }
   }
   return true;
