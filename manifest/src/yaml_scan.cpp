@@ -2,6 +2,8 @@
 // nothing else.
 #include "yaml_scan.hpp"
 
+#include <algorithm>
+
 namespace tenon::manifest {
 namespace {
 
@@ -45,51 +47,63 @@ class Scanner {
 
   void line() {
     const std::size_t spaces = indentation();
-    bool in_plain = false;
-    bool block_scalar = false;
+    in_plain_ = false;
+    block_scalar_ = false;
     char before = ' ';
     for (; !end_of_line(); ++at_) {
       const char c = text_[at_];
       if (quote_ != 0) {
         in_quote(c);
-        before = c;
-        continue;
-      }
-      if (c == '#' && (before == ' ' || before == '\t')) break;
-      const bool flow = !scan_.open_brackets.empty();
-      if (c != ' ' && c != '\t') block_scalar = false;
-      if (c == ' ' || c == '\t') {
-      } else if (!in_plain && (c == '"' || c == '\'')) {
-        quote_ = c;
-        quote_place_ = here();
-      } else if (!in_plain && (c == '[' || c == '{')) {
-        open(c);
+      } else if (c == '#' && is_blank(before)) {
+        break;
+      } else if (!is_blank(c)) {
+        block_scalar_ = false;  // something follows its sign, so that was none
+        token(c, !scan_.open_brackets.empty());
         if (scan_.too_deep) return;
-      } else if (flow && (c == ']' || c == '}')) {
-        scan_.open_brackets.pop_back();
-        in_plain = false;
-      } else if ((flow && c == ',') || (c == ':' && separates(flow)) ||
-                 (!in_plain && (c == '-' || c == '?') && separates(false))) {
-        in_plain = false;
-      } else if (!in_plain && !flow && (c == '|' || c == '>')) {
-        block_scalar = true;
-        while (at_ + 1 < text_.size() && (text_[at_ + 1] == '-' || text_[at_ + 1] == '+' ||
-                                          (text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9'))) {
-          ++at_;
-        }
-      } else if (!in_plain && (c == '&' || c == '!' || c == '*')) {
-        while (at_ + 1 < text_.size() && text_[at_ + 1] != ' ' && text_[at_ + 1] != '\n' &&
-               text_[at_ + 1] != ',' && text_[at_ + 1] != ']' && text_[at_ + 1] != '}') {
-          ++at_;
-        }
-      } else {
-        in_plain = true;
       }
       before = text_[at_];
     }
     next_line();
-    if (block_scalar) skip_block_scalar(spaces);
+    if (block_scalar_) skip_block_scalar(spaces);
   }
+
+  static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+  /// A character outside quotes that is no blank. `flow`: inside brackets.
+  void token(char c, bool flow) {
+    if (flow && (c == ']' || c == '}')) {
+      scan_.open_brackets.pop_back();
+      in_plain_ = false;
+    } else if (is_separator(c, flow)) {
+      in_plain_ = false;
+    } else if (!in_plain_) {
+      first_of_node(c, flow);
+    }
+  }
+
+  bool is_separator(char c, bool flow) const {
+    if (c == ',') return flow;
+    if (c == ':') return separates(flow);
+    return !in_plain_ && (c == '-' || c == '?') && separates(false);
+  }
+
+  void first_of_node(char c, bool flow) {
+    if (c == '"' || c == '\'') {
+      quote_ = c;
+      quote_place_ = here();
+    } else if (c == '[' || c == '{') {
+      open(c);
+    } else if (!flow && (c == '|' || c == '>')) {
+      block_scalar_ = true;
+      to_last_before(text_.find_first_not_of("-+0123456789", at_ + 1));
+    } else if (c == '&' || c == '!' || c == '*') {
+      to_last_before(text_.find_first_of(" \n,]}", at_ + 1));
+    } else {
+      in_plain_ = true;
+    }
+  }
+
+  void to_last_before(std::size_t end) { at_ = std::min(end, text_.size()) - 1; }
 
   bool separates(bool flow) const {
     if (at_ + 1 >= text_.size()) return true;
@@ -134,31 +148,43 @@ class Scanner {
   std::size_t at_ = 0;
   std::size_t line_start_ = 0;
   std::uint32_t line_ = 1;
+  bool in_plain_ = false;      ///< inside a plain scalar
+  bool block_scalar_ = false;  ///< the line's last token announces a block scalar
   char quote_ = 0;
   TextPlace quote_place_;
 };
 
-/// Length of the UTF-8 sequence at `at`, 0 if it is none (overlong forms, surrogates and numbers
-/// beyond U+10FFFF are none: Unicode 15, table 3-7).
+/// Sequences of several bytes by their first byte. Every byte after the second is 80..BF.
+struct Utf8Form {
+  unsigned char first_min, first_max;
+  unsigned char second_min, second_max;
+  std::size_t length;
+};
+/// Overlong forms, surrogates and numbers beyond U+10FFFF have no row (Unicode 15, table 3-7).
+constexpr Utf8Form kUtf8Forms[] = {
+    {0xc2, 0xdf, 0x80, 0xbf, 2},
+    {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3},
+    {0xed, 0xed, 0x80, 0x9f, 3},
+    {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4},
+    {0xf1, 0xf3, 0x80, 0xbf, 4},
+    {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+/// Length of the UTF-8 sequence at `at`, 0 if it is none.
 std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+  const auto within = [&](std::size_t i, unsigned char min, unsigned char max) {
+    if (at + i >= text.size()) return false;
+    const auto byte = static_cast<unsigned char>(text[at + i]);
+    return byte >= min && byte <= max;
   };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!tail(1) || !tail(2)) return 0;
-    if (first == 0xe0 && byte(1) < 0xa0) return 0;
-    if (first == 0xed && byte(1) > 0x9f) return 0;
-    return 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if (first == 0xf0 && byte(1) < 0x90) return 0;
-    if (first == 0xf4 && byte(1) > 0x8f) return 0;
-    return 4;
+  if (within(0, 0x00, 0x7f)) return 1;
+  for (const Utf8Form& form : kUtf8Forms) {
+    if (!within(0, form.first_min, form.first_max)) continue;
+    bool good = within(1, form.second_min, form.second_max);
+    for (std::size_t i = 2; i < form.length; ++i) good = good && within(i, 0x80, 0xbf);
+    return good ? form.length : 0;
   }
   return 0;
 }
