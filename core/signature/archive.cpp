@@ -84,7 +84,6 @@ class Reader {
 };
 
 // ---- Scalars
-// ------------------------------------------------------------------------------------------
 
 std::uint64_t zigzag(std::int64_t v) {
   return (static_cast<std::uint64_t>(v) << 1) ^ static_cast<std::uint64_t>(v >> 63);
@@ -139,73 +138,10 @@ void archive(A& a, DTypeSet& v) {
   }
 }
 
-// Every overload is declared before the templates over containers use them.
-template <class A>
-void archive(A& a, Value& v);
-template <class A>
-void archive(A& a, SourceLocation& v);
-template <class A>
-void archive(A& a, ListBounds& v);
-template <class A>
-void archive(A& a, ToleranceDecl& v);
-template <class A>
-void archive(A& a, ParamDecl& v);
-template <class A>
-void archive(A& a, TensorDecl& v);
-template <class A>
-void archive(A& a, CallFieldDecl& v);
-template <class A>
-void archive(A& a, InterfaceArgDecl& v);
-template <class A>
-void archive(A& a, InterfaceDecl& v);
-template <class A>
-void archive(A& a, StepDecl& v);
-template <class A>
-void archive(A& a, StageDecl& v);
-template <class A>
-void archive(A& a, EffectBranch& v);
-template <class A>
-void archive(A& a, Node& v);
-template <class A>
-void archive(A& a, TextExpr& v);
-template <class A>
-void archive(A& a, Symbol& v);
-template <class A>
-void archive(A& a, TypeMember& v);
-template <class A>
-void archive(A& a, ParamType& v);
-template <class A>
-void archive(A& a, AdtFieldType& v);
-template <class A>
-void archive(A& a, AdtConstructorType& v);
-template <class A>
-void archive(A& a, AdtType& v);
-template <class A>
-void archive(A& a, PatternData& v);
-template <class A>
-void archive(A& a, FamilyCaseData& v);
-template <class A>
-void archive(A& a, FamilyData& v);
-template <class A>
-void archive(A& a, MetadataCall& v);
-template <class A>
-void archive(A& a, TensorData& v);
-template <class A>
-void archive(A& a, Discriminant& v);
-template <class A>
-void archive(A& a, ArgData& v);
-template <class A>
-void archive(A& a, InterfaceData& v);
-template <class A>
-void archive(A& a, ComboRow& v);
-template <class A, class T>
-void archive(A& a, std::vector<T>& v);
-template <class A>
-void archive(A& a, std::vector<bool>& v);
-template <class A, class T>
-void archive(A& a, std::optional<T>& v);
-template <class A, class T, class U>
-void archive(A& a, std::pair<T, U>& v);
+// ---- Containers
+
+// Overloads may call later ones: `a` is of this namespace, so a call looks in it once more where
+// the template is used.
 
 template <class A, class T>
 void archive(A& a, std::vector<T>& v) {
@@ -254,7 +190,6 @@ void each(A& a, T&... fields) {
 }
 
 // ---- Values
-// -------------------------------------------------------------------------------------------
 
 template <class T, class A>
 void alternative(A& a, Value& v) {
@@ -302,297 +237,122 @@ void archive(A& a, Value& v) {
 }
 
 // ---- Declarations
-// -------------------------------------------------------------------------------------
 
-template <class A>
-void archive(A& a, SourceLocation& v) {
-  auto& [file, line, column] = v;
-  each(a, file, line, column);
-}
-template <class A>
-void archive(A& a, ListBounds& v) {
-  auto& [min, max] = v;
-  each(a, min, max);
-}
-template <class A>
-void archive(A& a, ToleranceDecl& v) {
-  auto& [reason, by_dtype] = v;
-  each(a, reason, by_dtype);
-}
-template <class A>
-void archive(A& a, ParamDecl& v) {
-  auto& [name, type_text, default_value, kw_only, where] = v;
-  each(a, name, type_text, default_value, kw_only, where);
-}
-template <class A>
-void archive(A& a, TensorDecl& v) {
-  auto& [name,
-         role,
-         dtype_text,
-         shape_text,
-         optional,
-         optional_text,
-         mutated,
-         mutated_text,
-         write_only,
-         contiguous,
-         on_cpu,
-         buffer_out,
-         alias,
-         may_alias,
-         list,
-         list_count_text,
-         values_text,
-         requires_texts,
-         dtypes,
-         where] = v;
-  each(a,
-       name,
-       role,
-       dtype_text,
-       shape_text,
-       optional,
-       optional_text,
-       mutated,
-       mutated_text,
-       write_only,
-       contiguous,
-       on_cpu,
-       buffer_out,
-       alias,
-       may_alias,
-       list,
-       list_count_text,
-       values_text,
-       requires_texts,
-       dtypes,
-       where);
-}
-template <class A>
-void archive(A& a, CallFieldDecl& v) {
-  auto& [name, kind, optional, members, from_flow, text, default_value] = v;
-  each(a, name, kind, optional, members, from_flow, text, default_value);
-}
-template <class A>
-void archive(A& a, InterfaceArgDecl& v) {
-  auto& [name, source, index, role, dtypes, optional, list, shape_text, dtype_text] = v;
-  each(a, name, source, index, role, dtypes, optional, list, shape_text, dtype_text);
-}
-template <class A>
-void archive(A& a, InterfaceDecl& v) {
-  auto& [name, step, when_text, fields, args, contract_text, contract_hash, where] = v;
-  each(a, name, step, when_text, fields, args, contract_text, contract_hash, where);
-}
-template <class A>
-void archive(A& a, StepDecl& v) {
-  auto& [name, optional] = v;
-  each(a, name, optional);
-}
-template <class A>
-void archive(A& a, StageDecl& v) {
-  auto& [name, op, kernel, optional] = v;
-  each(a, name, op, kernel, optional);
-}
-template <class A>
-void archive(A& a, EffectBranch& v) {
-  auto& [written_inputs, has_out, in_place, returned_outputs, schema] = v;
-  each(a, written_inputs, has_out, in_place, returned_outputs, schema);
-}
-template <class A>
-void archive(A& a, OpDecl& v) {
-  auto& [ns,
-         name,
-         family,
-         implemented,
-         ref_api,
-         flow,
-         schema_name,
-         schema_overload,
-         error_model,
-         tolerance,
-         backward_op,
-         backward_saved,
-         params,
-         construction_tensors,
-         inputs,
-         outputs,
-         constructor_order,
-         steps,
-         interfaces,
-         stages,
-         branches,
-         where] = v;
-  each(a,
-       ns,
-       name,
-       family,
-       implemented,
-       ref_api,
-       flow,
-       schema_name,
-       schema_overload,
-       error_model,
-       tolerance,
-       backward_op,
-       backward_saved,
-       params,
-       construction_tensors,
-       inputs,
-       outputs,
-       constructor_order,
-       steps,
-       interfaces,
-       stages,
-       branches,
-       where);
-}
+/// Writes or reads a struct field by field. It names them all, in their order: a struct that gains
+/// or loses one does not compile until its row here does so too, which is the time to raise
+/// kFormat. A macro, because no function can name a structured binding for its caller.
+#define TENON_ARCHIVE(Type, ...) \
+  template <class A>             \
+  void archive(A& a, Type& v) {  \
+    auto& [__VA_ARGS__] = v;     \
+    each(a, __VA_ARGS__);        \
+  }
+
+TENON_ARCHIVE(SourceLocation, file, line, column)
+TENON_ARCHIVE(ListBounds, min, max)
+TENON_ARCHIVE(ToleranceDecl, reason, by_dtype)
+TENON_ARCHIVE(ParamDecl, name, type_text, default_value, kw_only, where)
+TENON_ARCHIVE(TensorDecl,
+              name,
+              role,
+              dtype_text,
+              shape_text,
+              optional,
+              optional_text,
+              mutated,
+              mutated_text,
+              write_only,
+              contiguous,
+              on_cpu,
+              buffer_out,
+              alias,
+              may_alias,
+              list,
+              list_count_text,
+              values_text,
+              requires_texts,
+              dtypes,
+              where)
+TENON_ARCHIVE(CallFieldDecl, name, kind, optional, members, from_flow, text, default_value)
+TENON_ARCHIVE(
+    InterfaceArgDecl, name, source, index, role, dtypes, optional, list, shape_text, dtype_text)
+TENON_ARCHIVE(
+    InterfaceDecl, name, step, when_text, fields, args, contract_text, contract_hash, where)
+TENON_ARCHIVE(StepDecl, name, optional)
+TENON_ARCHIVE(StageDecl, name, op, kernel, optional)
+TENON_ARCHIVE(EffectBranch, written_inputs, has_out, in_place, returned_outputs, schema)
+TENON_ARCHIVE(OpDecl,
+              ns,
+              name,
+              family,
+              implemented,
+              ref_api,
+              flow,
+              schema_name,
+              schema_overload,
+              error_model,
+              tolerance,
+              backward_op,
+              backward_saved,
+              params,
+              construction_tensors,
+              inputs,
+              outputs,
+              constructor_order,
+              steps,
+              interfaces,
+              stages,
+              branches,
+              where)
 
 // ---- Plan data ----
 
-template <class A>
-void archive(A& a, Node& v) {
-  auto& [op, column, first, count, value, number] = v;
-  each(a, op, column, first, count, value, number);
-}
-template <class A>
-void archive(A& a, Pool& v) {
-  auto& [nodes, kids, strings] = v;
-  each(a, nodes, kids, strings);
-}
-template <class A>
-void archive(A& a, TextExpr& v) {
-  auto& [root, text, where] = v;
-  each(a, root, text, where);
-}
-template <class A>
-void archive(A& a, Symbol& v) {
-  auto& [name, kind, ordinal, dtypes, where] = v;
-  each(a, name, kind, ordinal, dtypes, where);
-}
-template <class A>
-void archive(A& a, TypeMember& v) {
-  auto& [tag, names, dtypes, is_tuple, variable, optional_items, adt] = v;
-  each(a, tag, names, dtypes, is_tuple, variable, optional_items, adt);
-}
-template <class A>
-void archive(A& a, ParamType& v) {
-  auto& [members, maybe] = v;
-  each(a, members, maybe);
-}
-template <class A>
-void archive(A& a, AdtFieldType& v) {
-  auto& [name, tag, is_dim, names] = v;
-  each(a, name, tag, is_dim, names);
-}
-template <class A>
-void archive(A& a, AdtConstructorType& v) {
-  auto& [name, fields, invariant] = v;
-  each(a, name, fields, invariant);
-}
-template <class A>
-void archive(A& a, AdtType& v) {
-  auto& [name, constructors] = v;
-  each(a, name, constructors);
-}
-template <class A>
-void archive(A& a, PatternData& v) {
-  auto& [kind, value, constructor, fields] = v;
-  each(a, kind, value, constructor, fields);
-}
-template <class A>
-void archive(A& a, FamilyCaseData& v) {
-  auto& [when, is] = v;
-  each(a, when, is);
-}
-template <class A>
-void archive(A& a, FamilyData& v) {
-  auto& [name, formals, match, cases, where] = v;
-  each(a, name, formals, match, cases, where);
-}
-template <class A>
-void archive(A& a, MetadataCall& v) {
-  auto& [name, args, contents, known, text, where] = v;
-  each(a, name, args, contents, known, text, where);
-}
-template <class A>
-void archive(A& a, TensorData& v) {
-  auto& [dtype, shape, optional, mutated, list_count, values, requirements] = v;
-  each(a, dtype, shape, optional, mutated, list_count, values, requirements);
-}
-template <class A>
-void archive(A& a, Discriminant& v) {
-  auto& [kind, symbol, names, adt, maybe] = v;
-  each(a, kind, symbol, names, adt, maybe);
-}
-template <class A>
-void archive(A& a, ArgData& v) {
-  auto& [shape, dtype] = v;
-  each(a, shape, dtype);
-}
-template <class A>
-void archive(A& a, InterfaceData& v) {
-  auto& [when, fields, args] = v;
-  each(a, when, fields, args);
-}
-template <class A>
-void archive(A& a, ComboRow& v) {
-  auto& [assignment] = v;
-  each(a, assignment);
-}
-template <class A>
-void archive(A& a, PlanData& v) {
-  auto& [decl,
-         pool,
-         symbols,
-         symbol_names,
-         param_types,
-         adts,
-         families,
-         construction_tensors,
-         inputs,
-         outputs,
-         lets,
-         refinements,
-         discriminants,
-         combos,
-         combos_where,
-         interfaces,
-         flops,
-         bytes,
-         roofline_func,
-         first_param,
-         first_let,
-         first_construction,
-         first_input,
-         first_output,
-         out_symbol] = v;
-  each(a,
-       decl,
-       pool,
-       symbols,
-       symbol_names,
-       param_types,
-       adts,
-       families,
-       construction_tensors,
-       inputs,
-       outputs,
-       lets,
-       refinements,
-       discriminants,
-       combos,
-       combos_where,
-       interfaces,
-       flops,
-       bytes,
-       roofline_func,
-       first_param,
-       first_let,
-       first_construction,
-       first_input,
-       first_output,
-       out_symbol);
-}
+TENON_ARCHIVE(Node, op, column, first, count, value, number)
+TENON_ARCHIVE(Pool, nodes, kids, strings)
+TENON_ARCHIVE(TextExpr, root, text, where)
+TENON_ARCHIVE(Symbol, name, kind, ordinal, dtypes, where)
+TENON_ARCHIVE(TypeMember, tag, names, dtypes, is_tuple, variable, optional_items, adt)
+TENON_ARCHIVE(ParamType, members, maybe)
+TENON_ARCHIVE(AdtFieldType, name, tag, is_dim, names)
+TENON_ARCHIVE(AdtConstructorType, name, fields, invariant)
+TENON_ARCHIVE(AdtType, name, constructors)
+TENON_ARCHIVE(PatternData, kind, value, constructor, fields)
+TENON_ARCHIVE(FamilyCaseData, when, is)
+TENON_ARCHIVE(FamilyData, name, formals, match, cases, where)
+TENON_ARCHIVE(MetadataCall, name, args, contents, known, text, where)
+TENON_ARCHIVE(TensorData, dtype, shape, optional, mutated, list_count, values, requirements)
+TENON_ARCHIVE(Discriminant, kind, symbol, names, adt, maybe)
+TENON_ARCHIVE(ArgData, shape, dtype)
+TENON_ARCHIVE(InterfaceData, when, fields, args)
+TENON_ARCHIVE(ComboRow, assignment)
+TENON_ARCHIVE(PlanData,
+              decl,
+              pool,
+              symbols,
+              symbol_names,
+              param_types,
+              adts,
+              families,
+              construction_tensors,
+              inputs,
+              outputs,
+              lets,
+              refinements,
+              discriminants,
+              combos,
+              combos_where,
+              interfaces,
+              flops,
+              bytes,
+              roofline_func,
+              first_param,
+              first_let,
+              first_construction,
+              first_input,
+              first_output,
+              out_symbol)
+
+#undef TENON_ARCHIVE
 
 /// FNV-1a over the payload: a changed byte is found before anything is believed.
 std::uint64_t digest(std::string_view bytes) {
