@@ -7,6 +7,7 @@
 
 #include "registry/abi_text.hpp"
 #include "tenon/core/plugin_record.hpp"
+#include "values/tensor_bytes.hpp"
 
 namespace tenon {
 
@@ -405,14 +406,8 @@ Result<Tensor> DeviceTable::make_tensor(DType dtype,
   if (k == nullptr && device.kind == DeviceKind{}) return Tensor::host(dtype, shape);
   auto entry = find(device);
   if (!entry) return fail(std::move(entry).error());
-  const auto count = element_count(shape);
-  std::int64_t bytes = 0;
-  if (!count ||
-      __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
-    return fail(ErrorCode::kOutOfMemory,
-                "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
-  }
-  const auto size = static_cast<std::size_t>(bytes);
+  std::size_t size = 0;
+  TENON_TRY_ASSIGN(size, detail::dense_bytes(dtype, shape));
   if (size == 0) {
     return Tensor(std::make_shared<Storage>(nullptr, 0, device, nullptr),
                   TensorView(nullptr, dtype, shape, device));

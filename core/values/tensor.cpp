@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "values/tensor_bytes.hpp"
+
 namespace tenon {
 
 std::string Dims::to_string() const {
@@ -160,7 +162,7 @@ bool same_view(const TensorView& a, const TensorView& b) noexcept {
   return true;
 }
 
-Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {
+Result<std::size_t> detail::dense_bytes(DType dtype, const Dims& shape) {
   const auto count = element_count(shape);
   std::int64_t bytes = 0;
   if (!count ||
@@ -168,8 +170,14 @@ Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {
     return fail(ErrorCode::kOutOfMemory,
                 "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
   }
+  return static_cast<std::size_t>(bytes);
+}
+
+Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {
+  std::size_t bytes = 0;
+  TENON_TRY_ASSIGN(bytes, detail::dense_bytes(dtype, shape));
   constexpr std::size_t kAlign = 256;
-  const std::size_t size = (static_cast<std::size_t>(bytes) + kAlign - 1) / kAlign * kAlign;
+  const std::size_t size = (bytes + kAlign - 1) / kAlign * kAlign;
   void* memory = std::aligned_alloc(kAlign, size == 0 ? kAlign : size);
   if (memory == nullptr) {
     return fail(ErrorCode::kOutOfMemory, "no host memory for " + std::to_string(size) + " bytes");
