@@ -89,7 +89,7 @@ tidy_files() {
 
 check_tidy() {
   [[ $tidy_scope != none ]] || return 0
-  local files count
+  local files
   cmake --preset tidy --log-level=ERROR >/dev/null || return 1
   sed -i 's/ -fno-gnu-unique//' build-tidy/compile_commands.json # an option of g++ alone, which clang calls an error
   # Generated headers must exist before a source that includes them can be read. The build that test.sh made has them.
@@ -98,12 +98,12 @@ check_tidy() {
   else
     cmake --build build-tidy --target tenon_contracts_generate -j "$jobs" >/dev/null || return 1
   fi
-  files=$(tidy_files | while read -r file; do grep -qF "/$file\"" build-tidy/compile_commands.json && echo "$file"; done || true)
-  count=$(grep -c . <<<"$files" || true)
-  echo "clang-tidy: $count files ($tidy_scope)"
-  [[ -n $files ]] || return 0
-  xargs -n 1 -P "$jobs" clang-tidy -p build-tidy --quiet --warnings-as-errors='*' <<<"$files" \
-    2> >(grep -vE '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -header-filter' >&2)
+  files=$(tidy_files)
+  if [[ -z $files ]]; then
+    echo "clang-tidy: no file ($tidy_scope)"
+    return 0
+  fi
+  xargs -r -d '\n' python3 scripts/check_tidy.py build-tidy -j "$jobs" <<<"$files"
 }
 
 failed=()
