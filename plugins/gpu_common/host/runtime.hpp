@@ -1,0 +1,100 @@
+// The one place that spells a GPU runtime's names: cuda*, hip* or mc*, chosen by TENON_GPU_CUDA,
+// TENON_GPU_HIP or TENON_GPU_MACA. Everything else says TENON_GPU(Malloc) and the aliases below.
+#pragma once
+
+#include <cstddef>
+
+#if defined(TENON_GPU_CUDA)
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#else
+#include <cuda_runtime_api.h>
+#endif
+#define TENON_GPU(name) cuda##name
+#elif defined(TENON_GPU_HIP)
+#if defined(__CUDACC__) || defined(__HIP__) || defined(__HIPCC__)
+#include <hip/hip_runtime.h>
+#else
+#include <hip/hip_runtime_api.h>
+#endif
+#define TENON_GPU(name) hip##name
+#elif defined(TENON_GPU_MACA)
+#include <mcr/mc_runtime.h>
+#define TENON_GPU(name) mc##name
+#else
+#error "define TENON_GPU_CUDA, TENON_GPU_HIP or TENON_GPU_MACA"
+#endif
+
+// Devices that run NVIDIA's code, through CUDA or through HIP.
+#if defined(TENON_GPU_CUDA) || (defined(TENON_GPU_HIP) && defined(__HIP_PLATFORM_NVIDIA__))
+#define TENON_GPU_IS_NVIDIA 1
+#else
+#define TENON_GPU_IS_NVIDIA 0
+#endif
+
+namespace tenon::gpu {
+
+using Status = TENON_GPU(Error_t);
+using Stream = TENON_GPU(Stream_t);
+using Event = TENON_GPU(Event_t);
+using Graph = TENON_GPU(Graph_t);
+using GraphExec = TENON_GPU(GraphExec_t);
+using MemPool = TENON_GPU(MemPool_t);
+
+inline constexpr Status kSuccess = TENON_GPU(Success);
+inline constexpr Status kOutOfMemory = TENON_GPU(ErrorMemoryAllocation);
+inline constexpr Status kNotReady = TENON_GPU(ErrorNotReady);
+
+// What the runtimes spell differently beyond the prefix.
+#if defined(TENON_GPU_CUDA)
+using Properties = cudaDeviceProp;
+using MemPoolProperties = cudaMemPoolProps;
+inline constexpr auto kUnits = cudaDevAttrMultiProcessorCount;
+inline constexpr auto kSharedPerBlock = cudaDevAttrMaxSharedMemoryPerBlockOptin;
+inline constexpr auto kSharedPerUnit = cudaDevAttrMaxSharedMemoryPerMultiprocessor;
+inline constexpr auto kHasMemPools = cudaDevAttrMemoryPoolsSupported;
+inline constexpr auto kClockRate = cudaDevAttrClockRate;  // kHz
+inline Status host_alloc(void** out, std::size_t size_bytes) {
+  return cudaHostAlloc(out, size_bytes, cudaHostAllocPortable);
+}
+inline Status host_free(void* memory) { return cudaFreeHost(memory); }
+inline Status graph_instantiate(GraphExec* out, Graph graph) {
+  return cudaGraphInstantiate(out, graph, 0);
+}
+#elif defined(TENON_GPU_HIP)
+using Properties = hipDeviceProp_t;
+using MemPoolProperties = hipMemPoolProps;
+inline constexpr auto kUnits = hipDeviceAttributeMultiprocessorCount;
+inline constexpr auto kSharedPerBlock = hipDeviceAttributeMaxSharedMemoryPerBlock;
+inline constexpr auto kSharedPerUnit = hipDeviceAttributeMaxSharedMemoryPerMultiprocessor;
+inline constexpr auto kHasMemPools = hipDeviceAttributeMemoryPoolsSupported;
+inline constexpr auto kClockRate = hipDeviceAttributeClockRate;  // kHz
+inline Status host_alloc(void** out, std::size_t size_bytes) {
+  return hipHostMalloc(out, size_bytes, hipHostMallocPortable);
+}
+inline Status host_free(void* memory) { return hipHostFree(memory); }
+inline Status graph_instantiate(GraphExec* out, Graph graph) {
+#if TENON_GPU_IS_NVIDIA
+  return hipGraphInstantiateWithFlags(out, graph, 0);
+#else
+  return hipGraphInstantiate(out, graph, nullptr, nullptr, 0);
+#endif
+}
+#elif defined(TENON_GPU_MACA)
+using Properties = mcDeviceProp_t;
+using MemPoolProperties = mcMemPoolProps;
+inline constexpr auto kUnits = mcDeviceAttributeMultiProcessorCount;
+inline constexpr auto kSharedPerBlock = mcDeviceAttributeMaxSharedMemoryPerBlock;
+inline constexpr auto kSharedPerUnit = mcDeviceAttributeMaxSharedMemoryPerMultiProcessor;
+inline constexpr auto kHasMemPools = mcDeviceAttributeMemoryPoolsSupported;
+inline constexpr auto kClockRate = mcDeviceAttributeClockRate;  // kHz
+inline Status host_alloc(void** out, std::size_t size_bytes) {
+  return mcMallocHost(out, size_bytes, 0);
+}
+inline Status host_free(void* memory) { return mcFreeHost(memory); }
+inline Status graph_instantiate(GraphExec* out, Graph graph) {
+  return mcGraphInstantiate(out, graph, nullptr, nullptr, 0);
+}
+#endif
+
+}  // namespace tenon::gpu

@@ -1,0 +1,176 @@
+// Softmax: rows in registers where they fit, and online (one read for maximum and sum) where not.
+#include "kernels/rows.hpp"
+#include "kernels/rows_loops.cuh"
+
+namespace tenon::gpu {
+namespace {
+
+__device__ inline float minus_infinity() { return -__int_as_float(0x7f800000); }
+
+/// exp(value - largest). For 16-bit results with the digits that those need. For float32 what the
+/// subtraction loses is put back: an error of the exponent is an error of the result's digits.
+template <class T>
+__device__ inline float power(float value, float largest) {
+  const float d = value - largest;
+  if constexpr (sizeof(T) == 2) {
+    return __expf(d);
+  } else {
+    const float seen = d - value;
+    const float lost = (value - (d - seen)) - (largest + seen);
+    const float head = expf(d);
+    // Where d is not finite (or its power vanishes) nothing can be put back.
+    return d > -110.0F && d <= 0.0F ? fmaf(head, lost, head) : head;
+  }
+}
+
+/// A NaN, a +inf or nothing but -inf gives NaN in some power, and through the sum in the whole row.
+template <class T, int kVectors>
+__global__ void __launch_bounds__(kMostRowThreads)
+    softmax_on_chip(const T* x, T* out, std::int64_t row_count, int row_vectors) {
+  __shared__ float scratch[4 * kGroup];
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const int mine = row < row_count ? row_vectors : 0;
+  const std::int64_t n = static_cast<std::int64_t>(row_vectors) * kPerVector<T>;
+  RowPart<T, kVectors> part;
+  part.load(x + row * n, mine);
+
+  float largest = minus_infinity();
+  part.each(mine, [&](int, const Floats<T>& values) {
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) largest = fmaxf(largest, values.items[i]);
+  });
+  largest = reduce_row(largest, Larger{}, minus_infinity(), scratch);
+  float sum = 0;
+  part.each(mine, [&](int, const Floats<T>& values) {
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) sum += power<T>(values.items[i], largest);
+  });
+  sum = reduce_row(sum, Add{}, 0.0F, scratch);
+  const float share = 1.0F / sum;
+  part.each(mine, [&](int at, Floats<T> values) {
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i)
+      values.items[i] = power<T>(values.items[i], largest) * share;
+    store_vector(out + row * n + at * kPerVector<T>, to_vector<T>(values));
+  });
+}
+
+/// A maximum and the sum of the powers under it.
+struct Online {
+  float largest;
+  float sum;
+  __device__ Online() : largest(minus_infinity()), sum(0) {}
+};
+
+template <class T>
+__device__ inline void add(Online& state, float value) {
+  if (value > state.largest) {
+    // From -inf nothing was summed: 0 * 0.
+    state.sum = state.sum * power<T>(state.largest, value) + power<T>(value, value);
+    state.largest = value;
+  } else if (value != minus_infinity()) {  // -inf adds nothing, also before the first number
+    state.sum += power<T>(value, state.largest);
+  }
+}
+
+template <class T>
+struct Merge {
+  __device__ Online operator()(const Online& a, const Online& b) const {
+    Online out;
+    out.largest = fmaxf(a.largest, b.largest);
+    if (out.largest == minus_infinity()) {
+      out.sum = a.sum + b.sum;
+    } else {
+      out.sum = a.sum * power<T>(a.largest, out.largest) + b.sum * power<T>(b.largest, out.largest);
+    }
+    return out;
+  }
+};
+
+template <class T>
+__device__ inline Online merge_row(Online state, float* largest_of, float* sum_of) {
+  const Merge<T> merge;
+  const auto merge_group = [&](Online mine) {
+#pragma unroll
+    for (int mask = kGroup / 2; mask > 0; mask /= 2) {
+      Online other;
+      other.largest = exchange(mine.largest, mask);
+      other.sum = exchange(mine.sum, mask);
+      mine = merge(mine, other);
+    }
+    return mine;
+  };
+  state = merge_group(state);
+  const int groups = static_cast<int>(blockDim.x) / kGroup;
+  if (groups == 1) return state;
+  const int lane = static_cast<int>(threadIdx.x) % kGroup;
+  __syncthreads();
+  if (lane == 0) {
+    largest_of[threadIdx.x / kGroup] = state.largest;
+    sum_of[threadIdx.x / kGroup] = state.sum;
+  }
+  __syncthreads();
+  Online other;
+  if (lane < groups) {
+    other.largest = largest_of[lane];
+    other.sum = sum_of[lane];
+  }
+  return merge_group(other);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kStridedRowThreads) softmax_strided(StridedRows rows) {
+  __shared__ float largest_of[kGroup];
+  __shared__ float sum_of[kGroup];
+  const std::int64_t row_count = rows.outer * rows.inner;
+  for (std::int64_t row = blockIdx.x; row < row_count; row += gridDim.x) {
+    const std::int64_t i0 = row / rows.inner;
+    const std::int64_t j = row - i0 * rows.inner;
+    const T* x = static_cast<const T*>(rows.x) + i0 * rows.x_strides[0] + j * rows.x_strides[2];
+    T* out = static_cast<T*>(rows.out) + i0 * rows.out_strides[0] + j * rows.out_strides[2];
+    Online state;
+    for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x)
+      add<T>(state, as_float(x[i * rows.x_strides[1]]));
+    state = merge_row<T>(state, largest_of, sum_of);
+    const float share = 1.0F / state.sum;
+    for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x) {
+      const float value = as_float(x[i * rows.x_strides[1]]);
+      out[i * rows.out_strides[1]] = nearest<T>(power<T>(value, state.largest) * share);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream stream) {
+  visit_row_element(element, [&](auto zero) {
+    using T = decltype(zero);
+    over_dense_rows<T>(rows, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
+      const auto start = [&](auto kernel) {
+        kernel<<<grid, block, 0, stream>>>(
+            static_cast<const T*>(rows.x), static_cast<T*>(rows.out), rows.row_count, row_vectors);
+      };
+      switch (vectors) {
+        case 1:
+          return start(softmax_on_chip<T, 1>);
+        case 2:
+          return start(softmax_on_chip<T, 2>);
+        case 4:
+          return start(softmax_on_chip<T, 4>);
+        default:
+          return start(softmax_on_chip<T, 8>);
+      }
+    });
+  });
+}
+
+void launch_softmax_strided(Element element, const StridedRows& rows, Stream stream) {
+  visit_row_element(element, [&](auto zero) {
+    softmax_strided<decltype(zero)><<<strided_row_blocks(rows.outer * rows.inner),
+                                      strided_row_threads(rows.n),
+                                      0,
+                                      stream>>>(rows);
+  });
+}
+
+}  // namespace tenon::gpu
