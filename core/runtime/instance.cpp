@@ -234,7 +234,7 @@ class CallRun {
                         std::size_t& launched) {
     StepRun run(instance_, state_, args_, step, interface);
     TENON_TRY(run.prepare());
-    auto entry = hit_or_miss(binding, device, run);
+    auto entry = hit_or_miss(binding, device, stream, run);
     if (!entry) return fail(std::move(entry).error());
     TENON_TRY(run.launch(**entry, device, stream));
     trace(launched++, {step, interface, &(*entry)->built->name(), run.copies()});
@@ -243,7 +243,7 @@ class CallRun {
 
   Result<void> run_target(const Binding& binding, const DeviceEntry& device, void* stream) {
     TargetRun run(instance_, state_, args_, *binding.target.builder);
-    auto entry = hit_or_miss(binding, device, run);
+    auto entry = hit_or_miss(binding, device, stream, run);
     if (!entry) return fail(std::move(entry).error());
     TENON_TRY(run.launch(**entry, device, stream));
     trace(0, {0, kNoInterface, &(*entry)->built->name(), 0});
@@ -255,6 +255,7 @@ class CallRun {
   template <class Run>
   Result<const CallEntry*> hit_or_miss(const Binding& binding,
                                        const DeviceEntry& device,
+                                       void* stream,
                                        Run& run) {
     run.make_key();
     const std::uint64_t hash = hash_words(state_.key);
@@ -264,6 +265,8 @@ class CallRun {
         entry.used.store(true, std::memory_order_relaxed);
       return &entry;
     }
+    TENON_TRY(require_not_capturing(
+        *instance_.engine().devices, device, stream, "selecting and building a kernel"));
     auto missed = run.miss(device, built_);
     if (!missed) return fail(std::move(missed).error());
     made_ = std::move(*missed);

@@ -7,6 +7,7 @@
 #include "runtime/call_key.hpp"
 #include "runtime/plugin_errors.hpp"
 #include "runtime/step_run.hpp"
+#include "runtime/streams.hpp"
 #include "runtime/workspace.hpp"
 
 namespace tenon {
@@ -305,10 +306,14 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
   reason.text[0] = '\0';
   const tenon_kernel& kernel = entry.built->kernel();
   const tenon_status status = kernel.launch(kernel.state, &request, &reason);
-  if (status != TENON_OK)
-    return fail(plugin_error(
-        *type.plugin, named(type), "the launch", status, reason, ErrorCode::kLaunchFailed));
-  return {};
+  if (status == TENON_OK) return {};
+  if (status == TENON_DEVICE) {
+    // What an earlier launch left behind is not this one's failure.
+    auto late = late_error(*instance_.engine().devices, device);
+    if (late) return fail(std::move(*late).with("met_by", type.qualified));
+  }
+  return fail(plugin_error(
+      *type.plugin, named(type), "the launch", status, reason, ErrorCode::kLaunchFailed));
 }
 
 }  // namespace tenon

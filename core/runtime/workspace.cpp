@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "runtime/streams.hpp"
+
 namespace tenon {
 namespace {
 
@@ -37,6 +39,7 @@ Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
   while (top_.block < blocks_.size() && blocks_[top_.block].size_bytes - top_.used < size)
     top_ = {top_.block + 1, 0};
   if (top_.block == blocks_.size()) {
+    TENON_TRY(require_not_capturing(*devices_, *device_, stream_, "making a workspace"));
     // A block of its own, at least as large as all before it together: few blocks, whatever the
     // order of sizes.
     std::size_t sum = 0;

@@ -23,10 +23,10 @@ endfunction()
 
 # Sets `result` to TRUE if the plugin is to be built: wanted, and nothing missing.
 function(tenon_gpu_decide result what wanted missing)
-  set(${result} FALSE PARENT_SCOPE)
+  set(${result} FALSE CACHE INTERNAL "${what} is built")
   if(wanted STREQUAL "AUTO" OR wanted)
     if(NOT missing)
-      set(${result} TRUE PARENT_SCOPE)
+      set(${result} TRUE CACHE INTERNAL "${what} is built")
       tenon_gpu_note("${what}: built")
     elseif(wanted STREQUAL "AUTO")
       tenon_gpu_note("${what}: left out, ${missing}")

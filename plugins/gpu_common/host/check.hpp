@@ -5,7 +5,7 @@
 #include <string>
 
 #include "host/runtime.hpp"
-#include "tenon/plugin.hpp"
+#include "tenon/plugin/views.hpp"
 
 namespace tenon::gpu {
 

@@ -187,8 +187,8 @@ void* GpuDevices::alloc(const DeviceFacts& device,
       std::call_once(mine.made_pool, [&] {
         if (attribute(kHasMemPools, index, "asking for memory pools") == 0) return;
         MemPoolProperties properties{};
-        properties.allocType = TENON_GPU(MemAllocationTypePinned);
-        properties.location.type = TENON_GPU(MemLocationTypeDevice);
+        properties.allocType = kPinnedAllocation;
+        properties.location.type = kDeviceLocation;
         properties.location.id = index;
         if (TENON_GPU(MemPoolCreate)(&mine.pool, &properties) != kSuccess) {
           static_cast<void>(TENON_GPU(GetLastError)());
@@ -197,7 +197,7 @@ void* GpuDevices::alloc(const DeviceFacts& device,
         // Keep what is freed: the next call needs it again.
         std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
         check(TENON_GPU(MemPoolSetAttribute)(
-                  mine.pool, TENON_GPU(MemPoolAttrReleaseThreshold), &threshold),
+                  mine.pool, kReleaseThreshold, &threshold),
               "setting up the memory pool",
               index);
         mine.has_pool = true;

@@ -9,7 +9,7 @@
 
 #include "host/identity.hpp"
 #include "host/runtime.hpp"
-#include "tenon/plugin.hpp"
+#include "tenon/plugin/device_kind.hpp"
 
 namespace tenon::gpu {
 

@@ -49,6 +49,9 @@ inline constexpr Status kNotReady = TENON_GPU(ErrorNotReady);
 #if defined(TENON_GPU_CUDA)
 using Properties = cudaDeviceProp;
 using MemPoolProperties = cudaMemPoolProps;
+inline constexpr auto kPinnedAllocation = cudaMemAllocationTypePinned;
+inline constexpr auto kDeviceLocation = cudaMemLocationTypeDevice;
+inline constexpr auto kReleaseThreshold = cudaMemPoolAttrReleaseThreshold;
 inline constexpr auto kUnits = cudaDevAttrMultiProcessorCount;
 inline constexpr auto kSharedPerBlock = cudaDevAttrMaxSharedMemoryPerBlockOptin;
 inline constexpr auto kSharedPerUnit = cudaDevAttrMaxSharedMemoryPerMultiprocessor;
@@ -64,6 +67,15 @@ inline Status graph_instantiate(GraphExec* out, Graph graph) {
 #elif defined(TENON_GPU_HIP)
 using Properties = hipDeviceProp_t;
 using MemPoolProperties = hipMemPoolProps;
+#if TENON_GPU_IS_NVIDIA  // HIP's headers for NVIDIA leave these names as CUDA has them
+inline constexpr auto kPinnedAllocation = cudaMemAllocationTypePinned;
+inline constexpr auto kDeviceLocation = cudaMemLocationTypeDevice;
+inline constexpr auto kReleaseThreshold = cudaMemPoolAttrReleaseThreshold;
+#else
+inline constexpr auto kPinnedAllocation = hipMemAllocationTypePinned;
+inline constexpr auto kDeviceLocation = hipMemLocationTypeDevice;
+inline constexpr auto kReleaseThreshold = hipMemPoolAttrReleaseThreshold;
+#endif
 inline constexpr auto kUnits = hipDeviceAttributeMultiprocessorCount;
 inline constexpr auto kSharedPerBlock = hipDeviceAttributeMaxSharedMemoryPerBlock;
 inline constexpr auto kSharedPerUnit = hipDeviceAttributeMaxSharedMemoryPerMultiprocessor;
@@ -73,16 +85,21 @@ inline Status host_alloc(void** out, std::size_t size_bytes) {
   return hipHostMalloc(out, size_bytes, hipHostMallocPortable);
 }
 inline Status host_free(void* memory) { return hipHostFree(memory); }
+#if !TENON_GPU_IS_NVIDIA
 inline Status graph_instantiate(GraphExec* out, Graph graph) {
-#if TENON_GPU_IS_NVIDIA
-  return hipGraphInstantiateWithFlags(out, graph, 0);
-#else
   return hipGraphInstantiate(out, graph, nullptr, nullptr, 0);
-#endif
 }
+#elif defined(__CUDACC__)  // HIP's headers for NVIDIA have graphs for nvcc alone
+inline Status graph_instantiate(GraphExec* out, Graph graph) {
+  return hipGraphInstantiateWithFlags(out, graph, 0);
+}
+#endif
 #elif defined(TENON_GPU_MACA)
 using Properties = mcDeviceProp_t;
 using MemPoolProperties = mcMemPoolProps;
+inline constexpr auto kPinnedAllocation = mcMemAllocationTypePinned;
+inline constexpr auto kDeviceLocation = mcMemLocationTypeDevice;
+inline constexpr auto kReleaseThreshold = mcMemPoolAttrReleaseThreshold;
 inline constexpr auto kUnits = mcDeviceAttributeMultiProcessorCount;
 inline constexpr auto kSharedPerBlock = mcDeviceAttributeMaxSharedMemoryPerBlock;
 inline constexpr auto kSharedPerUnit = mcDeviceAttributeMaxSharedMemoryPerMultiProcessor;

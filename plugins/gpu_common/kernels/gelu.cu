@@ -5,11 +5,12 @@
 namespace tenon::gpu {
 namespace {
 
-/// 2^x, with the few correct digits that 16-bit results need.
+/// 2^x, with the few correct digits that 16-bit results need. Small results count: bfloat16 goes as
+/// far down as float does.
 __device__ inline float quick_exp2(float x) {
 #if defined(__CUDA_ARCH__)
   float out = 0;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  asm("ex2.approx.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
 #else
   return exp2f(x);
@@ -19,7 +20,7 @@ __device__ inline float quick_exp2(float x) {
 __device__ inline float quick_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float out = 0;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  asm("rcp.approx.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
 #else
   return 1.0F / x;
@@ -49,30 +50,43 @@ struct ErfForm {
   __device__ static float floats(float x) {
     if constexpr (sizeof(T) == 2) {
       return small(x);
+    } else if (x < -12.0F) {
+      // Here the probability has fewer digits than its product with x.
+      const auto wide = static_cast<double>(x);
+      return static_cast<float>(wide * normcdf(wide));
     } else {
       return x * normcdff(x);
     }
   }
 };
 
-/// x / (1 + exp(u)), u = -2 sqrt(2 / pi) (x + 0.044715 x^3).
+/// x / (1 + exp(u)), u = -2 sqrt(2 / pi) (x + 0.044715 x^3). Through exp(-|u|), which does not
+/// overflow.
 template <class T>
 struct TanhForm {
   __device__ static float floats(float x) {
     if constexpr (sizeof(T) == 2) {
       constexpr float kSlope = -2.0F * 0.797884561F * 1.44269504F;
       const float u = kSlope * x * fmaf(0.044715F * x, x, 1.0F);
-      return x * quick_reciprocal(1.0F + quick_exp2(u));
+      const float power = quick_exp2(-fabsf(u));
+      const float share = quick_reciprocal(1.0F + power);
+      return x * (u > 0.0F ? power * share : share);
     } else {
-      // The exponent in double: an error of it is an error of the result's digits.
+      // The exponent in two parts: an error of it is an error of the result's digits.
       constexpr double kSlope = -2.0 * 0.79788456080286535588;
       const auto wide = static_cast<double>(x);
       const double u = kSlope * wide * fma(0.044715 * wide, wide, 1.0);
       const auto head = static_cast<float>(u);
-      const auto rest = static_cast<float>(u - static_cast<double>(head));
-      const float power = expf(head);
-      // Beyond what float holds the rest means nothing.
-      return x / (1.0F + (fabsf(head) < 200.0F ? fmaf(power, rest, power) : power));
+      // Beyond that the power is 0, and the rest means nothing.
+      const float rest = fabsf(head) < 200.0F ? static_cast<float>(u - static_cast<double>(head)) : 0;
+      if (head > 80.0F) {
+        // The power alone would lose digits before x gives it back.
+        const float half = expf(-0.5F * head);
+        return fmaf(-rest, x * half, x * half) * half;
+      }
+      const float plain = expf(-fabsf(head));
+      const float power = fmaf(head > 0.0F ? -rest : rest, plain, plain);
+      return head > 0.0F ? x * power / (1.0F + power) : x / (1.0F + power);
     }
   }
 };

@@ -1,5 +1,5 @@
-// RMS norm and layer norm. Statistics in float over 32-lane groups; for float32 the mean in double,
-// because what is left of x - mean may be small.
+// RMS norm and layer norm. In float, one rounding at the end; layer norm of float32 in double,
+// because what is left of x - mean, and of the sum with the bias, may be small.
 #include <type_traits>
 
 #include "kernels/rows.hpp"
@@ -8,14 +8,12 @@
 namespace tenon::gpu {
 namespace {
 
-/// What the mean is summed in.
-template <class T>
-using MeanSum = std::conditional_t<std::is_same_v<T, float>, double, float>;
+/// What a norm of T computes in.
+template <class T, bool kCentered>
+using Real = std::conditional_t<kCentered && std::is_same_v<T, float>, double, float>;
 
-template <class T>
-__device__ inline float difference(float value, MeanSum<T> mean) {
-  return static_cast<float>(static_cast<MeanSum<T>>(value) - mean);
-}
+__device__ inline float reciprocal_root(float value) { return 1.0F / sqrtf(value); }
+__device__ inline double reciprocal_root(double value) { return 1.0 / sqrt(value); }
 
 template <class T, bool kCentered, int kVectors>
 __global__ void __launch_bounds__(kMostRowThreads)
@@ -26,8 +24,8 @@ __global__ void __launch_bounds__(kMostRowThreads)
                  std::int64_t row_count,
                  int row_vectors,
                  float eps) {
-  __shared__ float scratch[4 * kGroup];
-  __shared__ MeanSum<T> mean_scratch[kCentered ? 4 * kGroup : 1];
+  using R = Real<T, kCentered>;
+  __shared__ R scratch[4 * kGroup];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   // Rows behind the last one: their threads take part in the reductions, and hold nothing.
   const int mine = row < row_count ? row_vectors : 0;
@@ -35,83 +33,83 @@ __global__ void __launch_bounds__(kMostRowThreads)
   RowPart<T, kVectors> part;
   part.load(x + row * n, mine);
 
-  MeanSum<T> mean = 0;
+  R mean = 0;
   if constexpr (kCentered) {
-    MeanSum<T> sum = 0;
+    R sum = 0;
     part.each(mine, [&](int, const Floats<T>& values) {
 #pragma unroll
-      for (int i = 0; i < kPerVector<T>; ++i) sum += static_cast<MeanSum<T>>(values.items[i]);
+      for (int i = 0; i < kPerVector<T>; ++i) sum += static_cast<R>(values.items[i]);
     });
-    mean = reduce_row(sum, Add{}, MeanSum<T>{0}, mean_scratch) / static_cast<MeanSum<T>>(n);
+    mean = reduce_row(sum, Add{}, R{0}, scratch) / static_cast<R>(n);
   }
-  float squares = 0;
+  R squares = 0;
   part.each(mine, [&](int, const Floats<T>& values) {
 #pragma unroll
     for (int i = 0; i < kPerVector<T>; ++i) {
-      const float value = kCentered ? difference<T>(values.items[i], mean) : values.items[i];
-      squares = fmaf(value, value, squares);
+      const R value = static_cast<R>(values.items[i]) - mean;
+      squares += value * value;
     }
   });
-  squares = reduce_row(squares, Add{}, 0.0F, scratch);
-  const float scale = 1.0F / sqrtf(squares / static_cast<float>(n) + eps);
+  squares = reduce_row(squares, Add{}, R{0}, scratch);
+  const R scale = reciprocal_root(squares / static_cast<R>(n) + static_cast<R>(eps));
 
   part.each(mine, [&](int at, Floats<T> values) {
+    R results[kPerVector<T>];
 #pragma unroll
-    for (int i = 0; i < kPerVector<T>; ++i) {
-      const float value = kCentered ? difference<T>(values.items[i], mean) : values.items[i];
-      values.items[i] = value * scale;
-    }
+    for (int i = 0; i < kPerVector<T>; ++i)
+      results[i] = (static_cast<R>(values.items[i]) - mean) * scale;
     if (weight != nullptr) {
       const Floats<T> factors = to_floats<T>(load_vector(weight + at * kPerVector<T>));
 #pragma unroll
-      for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= factors.items[i];
+      for (int i = 0; i < kPerVector<T>; ++i) results[i] *= static_cast<R>(factors.items[i]);
     }
     if constexpr (kCentered) {
       if (bias != nullptr) {
         const Floats<T> terms = to_floats<T>(load_vector(bias + at * kPerVector<T>));
 #pragma unroll
-        for (int i = 0; i < kPerVector<T>; ++i) values.items[i] += terms.items[i];
+        for (int i = 0; i < kPerVector<T>; ++i) results[i] += static_cast<R>(terms.items[i]);
       }
     }
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) values.items[i] = static_cast<float>(results[i]);
     store_vector(out + row * n + at * kPerVector<T>, to_vector<T>(values));
   });
 }
 
+/// Long rows: each thread sums many terms, so those of float32 in double.
 template <class T, bool kCentered>
 __global__ void __launch_bounds__(kStridedRowThreads) norm_strided(StridedRows rows) {
-  __shared__ float scratch[kGroup];
-  __shared__ MeanSum<T> mean_scratch[kCentered ? kGroup : 1];
+  using R = Real<T, true>;
+  __shared__ R scratch[kGroup];
   const auto* weight = static_cast<const T*>(rows.weight);
   const auto* bias = static_cast<const T*>(rows.bias);
   for (std::int64_t row = blockIdx.x; row < rows.outer; row += gridDim.x) {
     const T* x = static_cast<const T*>(rows.x) + row * rows.x_strides[0];
     T* out = static_cast<T*>(rows.out) + row * rows.out_strides[0];
-    const auto value_at = [&](std::int64_t i) { return as_float(x[i * rows.x_strides[1]]); };
-    MeanSum<T> mean = 0;
+    const auto value_at = [&](std::int64_t i) {
+      return static_cast<R>(as_float(x[i * rows.x_strides[1]]));
+    };
+    R mean = 0;
     if constexpr (kCentered) {
-      MeanSum<T> sum = 0;
-      for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x)
-        sum += static_cast<MeanSum<T>>(value_at(i));
-      mean =
-          reduce_row(sum, Add{}, MeanSum<T>{0}, mean_scratch) / static_cast<MeanSum<T>>(rows.n);
+      R sum = 0;
+      for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x) sum += value_at(i);
+      mean = reduce_row(sum, Add{}, R{0}, scratch) / static_cast<R>(rows.n);
     }
-    // Of a long row each thread sums many terms.
-    MeanSum<T> terms = 0;
+    R squares = 0;
     for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x) {
-      const float value = kCentered ? difference<T>(value_at(i), mean) : value_at(i);
-      terms += static_cast<MeanSum<T>>(value) * static_cast<MeanSum<T>>(value);
+      const R value = value_at(i) - mean;
+      squares += value * value;
     }
-    const float squares =
-        reduce_row(static_cast<float>(terms / static_cast<MeanSum<T>>(rows.n)), Add{}, 0.0F, scratch);
-    const float scale = 1.0F / sqrtf(squares + rows.eps);
+    squares = reduce_row(squares, Add{}, R{0}, scratch);
+    const R scale =
+        reciprocal_root(squares / static_cast<R>(rows.n) + static_cast<R>(rows.eps));
     for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x) {
-      float value = kCentered ? difference<T>(value_at(i), mean) : value_at(i);
-      value *= scale;
-      if (weight != nullptr) value *= as_float(weight[i * rows.weight_stride]);
+      R value = (value_at(i) - mean) * scale;
+      if (weight != nullptr) value *= static_cast<R>(as_float(weight[i * rows.weight_stride]));
       if constexpr (kCentered) {
-        if (bias != nullptr) value += as_float(bias[i * rows.bias_stride]);
+        if (bias != nullptr) value += static_cast<R>(as_float(bias[i * rows.bias_stride]));
       }
-      out[i * rows.out_strides[1]] = nearest<T>(value);
+      out[i * rows.out_strides[1]] = nearest<T>(static_cast<float>(value));
     }
   }
 }

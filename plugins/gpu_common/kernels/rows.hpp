@@ -28,6 +28,12 @@ void launch_rms_norm_on_chip(Element element, const DenseRows& rows, Stream stre
 void launch_layer_norm_on_chip(Element element, const DenseRows& rows, Stream stream);
 void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream stream);
 
+/// Dense rows of any length, each by several blocks where there are few.
+[[nodiscard]] std::uint64_t softmax_split_workspace_bytes(std::int64_t row_count,
+                                                          std::int64_t row_bytes,
+                                                          std::uint32_t unit_count);
+void launch_softmax_split(Element element, const DenseRows& rows, void* workspace, Stream stream);
+
 /// Rows of any strides and any length: row (i, j) begins at i * outer_stride + j * inner_stride.
 struct StridedRows {
   const void* x = nullptr;

@@ -1,4 +1,7 @@
-// Softmax: rows in registers where they fit, and online (one read for maximum and sum) where not.
+// Softmax: rows in registers where they fit; online (one read for maximum and sum) where not, by
+// several blocks for each row where rows are long and few.
+#include <algorithm>
+
 #include "kernels/rows.hpp"
 #include "kernels/rows_loops.cuh"
 
@@ -140,7 +143,93 @@ __global__ void __launch_bounds__(kStridedRowThreads) softmax_strided(StridedRow
   }
 }
 
+constexpr int kSplitThreads = 256;
+
+/// One part (blockIdx.y) of a dense row (blockIdx.x): its maximum and sum go to the workspace.
+template <class T>
+__global__ void __launch_bounds__(kSplitThreads) softmax_parts(const T* x,
+                                                               Online* states,
+                                                               std::int64_t row_vectors,
+                                                               std::int64_t part_vectors) {
+  __shared__ float largest_of[kGroup];
+  __shared__ float sum_of[kGroup];
+  const T* row = x + blockIdx.x * row_vectors * kPerVector<T>;
+  const std::int64_t first = blockIdx.y * part_vectors;
+  const std::int64_t last = first + part_vectors < row_vectors ? first + part_vectors : row_vectors;
+  Online state;
+  for (std::int64_t at = first + threadIdx.x; at < last; at += blockDim.x) {
+    const Floats<T> values = to_floats<T>(load_vector(row + at * kPerVector<T>));
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) add<T>(state, values.items[i]);
+  }
+  state = merge_row<T>(state, largest_of, sum_of);
+  if (threadIdx.x == 0) states[blockIdx.x * gridDim.y + blockIdx.y] = state;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kSplitThreads) softmax_finish(const T* x,
+                                                                const Online* states,
+                                                                T* out,
+                                                                std::int64_t row_vectors,
+                                                                std::int64_t part_vectors) {
+  __shared__ float largest_of[kGroup];
+  __shared__ float sum_of[kGroup];
+  const std::int64_t start = blockIdx.x * row_vectors * kPerVector<T>;
+  const std::int64_t first = blockIdx.y * part_vectors;
+  const std::int64_t last = first + part_vectors < row_vectors ? first + part_vectors : row_vectors;
+  // Every block of the row merges all of its parts, in the same order.
+  const Merge<T> merge;
+  Online state;
+  for (unsigned part = threadIdx.x; part < gridDim.y; part += blockDim.x)
+    state = merge(state, states[blockIdx.x * gridDim.y + part]);
+  state = merge_row<T>(state, largest_of, sum_of);
+  const float share = 1.0F / state.sum;
+  for (std::int64_t at = first + threadIdx.x; at < last; at += blockDim.x) {
+    Floats<T> values = to_floats<T>(load_vector(x + start + at * kPerVector<T>));
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i)
+      values.items[i] = power<T>(values.items[i], state.largest) * share;
+    store_vector(out + start + at * kPerVector<T>, to_vector<T>(values));
+  }
+}
+
+/// Parts of each row: enough to fill the device, each with one vector for each thread at least.
+std::int64_t softmax_parts_of(std::int64_t row_count,
+                              std::int64_t row_vectors,
+                              std::uint32_t unit_count) {
+  constexpr std::int64_t kMostParts = 1024;
+  if (row_count == 0) return 1;
+  const std::int64_t wanted = (2 * static_cast<std::int64_t>(unit_count) + row_count - 1) / row_count;
+  return std::clamp<std::int64_t>(
+      std::min(wanted, row_vectors / kSplitThreads), 1, kMostParts);
+}
+
 }  // namespace
+
+std::uint64_t softmax_split_workspace_bytes(std::int64_t row_count,
+                                            std::int64_t row_bytes,
+                                            std::uint32_t unit_count) {
+  const std::int64_t parts = softmax_parts_of(row_count, row_bytes / kVectorBytes, unit_count);
+  return static_cast<std::uint64_t>(parts * row_count) * sizeof(Online);
+}
+
+void launch_softmax_split(Element element,
+                          const DenseRows& rows,
+                          void* workspace,
+                          Stream stream) {
+  visit_row_element(element, [&](auto zero) {
+    using T = decltype(zero);
+    const std::int64_t row_vectors = rows.n / kPerVector<T>;
+    const std::int64_t parts = softmax_parts_of(rows.row_count, row_vectors, rows.unit_count);
+    const std::int64_t part_vectors = (row_vectors + parts - 1) / parts;
+    const dim3 grid(static_cast<unsigned>(rows.row_count), static_cast<unsigned>(parts));
+    const auto* x = static_cast<const T*>(rows.x);
+    auto* states = static_cast<Online*>(workspace);
+    softmax_parts<T><<<grid, kSplitThreads, 0, stream>>>(x, states, row_vectors, part_vectors);
+    softmax_finish<T><<<grid, kSplitThreads, 0, stream>>>(
+        x, states, static_cast<T*>(rows.out), row_vectors, part_vectors);
+  });
+}
 
 void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {

@@ -13,13 +13,17 @@ namespace {
 /// What eps of an RMS norm is where a call gives none: that of the type of its statistics.
 constexpr double kDefaultEps = std::numeric_limits<float>::epsilon();
 
+Refusal refuse_odd(std::int64_t n, ElementType dtype) {
+  if (n % per_access(dtype) != 0)
+    return refuse("n", multiple_of(per_access(dtype)), n).because("rows of whole vectors");
+  return serves;
+}
+
 /// Rows of whole vectors that a block's registers hold.
 Refusal refuse_long_or_odd(std::int64_t n, ElementType dtype) {
   const std::int64_t most = kMostRowBytes / static_cast<std::int64_t>(dtype.size_bytes());
   if (n > most) return refuse("n", at_most(most), n).because("a row must fit into registers");
-  if (n % per_access(dtype) != 0)
-    return refuse("n", multiple_of(per_access(dtype)), n).because("rows of whole vectors");
-  return serves;
+  return refuse_odd(n, dtype);
 }
 
 template <class Call>
@@ -144,6 +148,7 @@ struct LayerNormGeneral : General<contracts::layer_norm_fwd::Call> {
 
 struct SoftmaxOnChip : OnChip<contracts::softmax_fwd::Call> {
   static constexpr auto op = "SoftmaxFwdOp", interface = "softmax_fwd";
+  static constexpr std::array preferred_over{"split", "general"};
 
   static Refusal refusal(const Call& call, const ArgFacts& args) {
     if (call.inner != 1) return refuse("inner", equal_to(1), call.inner);
@@ -158,6 +163,44 @@ struct SoftmaxOnChip : OnChip<contracts::softmax_fwd::Call> {
       launch_softmax_on_chip(element_of(launch[1].dtype()), rows, stream_of(launch));
     });
   }
+};
+
+/// Rows that are too long for the chip, each by several blocks where there are few.
+class SoftmaxSplit : public GpuKernel<contracts::softmax_fwd::Call> {
+ public:
+  static constexpr auto op = "SoftmaxFwdOp", interface = "softmax_fwd", key = "split";
+  static constexpr std::array preferred_over{"general"};
+  static constexpr auto dtypes = kFloats;
+  static constexpr ElementType accumulate = kFloat32;
+
+  explicit SoftmaxSplit(BuildContext& context) : unit_count_(context.device().unit_count()) {}
+
+  static Refusal refusal(const Call& call, const ArgFacts& args) {
+    if (call.inner != 1) return refuse("inner", equal_to(1), call.inner);
+    if (const Refusal refused = refuse_odd(call.n, call.dtype)) return refused;
+    return refuse_unaligned(args);
+  }
+
+  [[nodiscard]] std::uint64_t workspace_bytes(const Call& call) const {
+    return softmax_split_workspace_bytes(
+        call.outer, call.n * static_cast<std::int64_t>(call.dtype.size_bytes()), unit_count_);
+  }
+
+  void launch(const Launch& launch) const {
+    DenseRows rows = dense_rows(launch, 1);
+    if (rows.row_count == 0 || rows.n == 0) return;
+    rows.unit_count = unit_count_;
+    if (launch.workspace_bytes() < workspace_bytes(launch.call<Call>())) {
+      throw Failure(TENON_INVALID_ARGUMENT, "the workspace is smaller than this kernel asked for");
+    }
+    on_device(launch, "launching softmax", [&] {
+      launch_softmax_split(
+          element_of(launch[1].dtype()), rows, launch.workspace(), stream_of(launch));
+    });
+  }
+
+ private:
+  std::uint32_t unit_count_;
 };
 
 struct SoftmaxGeneral : General<contracts::softmax_fwd::Call> {
@@ -180,6 +223,7 @@ KernelRows row_kernels() {
                      LayerNormOnChip,
                      LayerNormGeneral,
                      SoftmaxOnChip,
+                     SoftmaxSplit,
                      SoftmaxGeneral>();
 }
 

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Times the GPU plugins' rows beside PyTorch's on the same card in the same run, and prints one table.
+#
+#   scripts/gpu_bench.sh [BUILD] [OUT]     needs python3 with torch for the comparison, nvcc for the bare launch rate
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build}
+out=${2:-gpu-check-output}
+mkdir -p "$out"
+plugins="$build/lib/tenon/plugins"
+kind=${TENON_GPU_KIND:-cuda}
+"$build/bin/tenon_gpu_bench" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/$kind.tenon.so" --kind "$kind" \
+  | tee "$out/bench_tenon.jsonl"
+if command -v nvcc > /dev/null; then
+  nvcc -O3 -arch=native -o "$out/raw_launches" tests/plugins/gpu/raw_launches.cu &&
+    "$out/raw_launches" | tee "$out/bench_raw.jsonl"
+  rm -f "$out/raw_launches"
+fi
+timeout "${TENON_GPU_TIMEOUT:-300}" python3 tests/plugins/gpu/bench_torch.py > "$out/bench_torch.jsonl"
+python3 tests/plugins/gpu/bench_table.py "$out"/bench_*.jsonl | tee "$out/gpu_bench.txt"

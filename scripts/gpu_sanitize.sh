@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs small calls of every kernel type under compute-sanitizer's memcheck, racecheck and initcheck. What the tool
+# says where it refuses the device is kept, too.
+#
+#   scripts/gpu_sanitize.sh [BUILD] [OUT]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build}
+out=${2:-gpu-check-output}
+mkdir -p "$out"
+plugins="$build/lib/tenon/plugins"
+tool=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+status=0
+{
+  echo "date: $(date -u +%FT%TZ)"
+  "$tool" --version | tail -1
+  for check in memcheck racecheck initcheck; do
+    echo "==== $check"
+    timeout "${TENON_GPU_TIMEOUT:-150}" "$tool" --tool "$check" --error-exitcode 9 --print-limit 20 \
+      "$build/bin/tenon_gpu_check" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/cuda.tenon.so" \
+      --kind "${TENON_GPU_KIND:-cuda}" --part small
+    ended=$?
+    echo "$check: exit status $ended"
+    [[ $ended == 0 ]] || status=1
+  done
+  echo "all: $status"
+} 2>&1 | tee "$out/gpu_sanitize.txt"
+tail -1 "$out/gpu_sanitize.txt" | grep -q 'all: 0'

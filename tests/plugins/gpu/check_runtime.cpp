@@ -1,0 +1,313 @@
+// What a device does around kernels: the second call, streams, capture, errors.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "check.hpp"
+
+namespace tenon::gpu_check {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+tenon_reason empty_reason() {
+  tenon_reason reason{};
+  reason.struct_size = sizeof(reason);
+  reason.arg_index = -1;
+  return reason;
+}
+
+/// A call with its tensors on the device, ready to be repeated.
+struct Ready {
+  Op op;
+  std::vector<Tensor> inputs;
+  Tensor out;
+  std::vector<const TensorView*> views;
+  std::vector<TensorArg> arguments;
+
+  Result<void> operator()() { return op.call_out(arguments, out.view()); }
+};
+
+std::unique_ptr<Ready> make_ready(Bench& bench, const Call& call, const std::string& key) {
+  std::vector<Tensor> inputs;
+  for (const auto& [name, tensor] : call.inputs) inputs.push_back(to_device(bench, tensor));
+  auto ready = std::make_unique<Ready>(
+      Ready{must(bench.make(call, key)), std::move(inputs),
+            to_device(bench, make_host(call.dtype, call.out_shape, call.out_layout)), {}, {}});
+  // Absent optional inputs stay null.
+  const OpDecl& decl = ready->op.decl();
+  ready->views.assign(decl.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    ready->views[*decl.input_index(call.inputs[i].first)] = &ready->inputs[i].view();
+  for (const TensorView* const& view : ready->views)
+    ready->arguments.push_back(view == nullptr ? TensorArg{} : TensorArg{&view, 1});
+  return ready;
+}
+
+/// One call of each op that reaches each kernel type.
+std::vector<Call> sample_calls() {
+  std::mt19937_64 random(21);
+  const DType dtype = DType::kBFloat16;
+  const auto tensor = [&](const Dims& shape) {
+    const Tensor made = make_host(dtype, shape, Layout::kDense);
+    fill(made, Values::kNormal, random);
+    return made;
+  };
+  const Dims rows{64, 1024};
+  std::vector<Call> calls;
+  const auto add = [&](const char* op, const char* interface, std::vector<NamedValue> params,
+                       std::vector<std::pair<std::string, Tensor>> inputs, const Dims& out) {
+    calls.push_back({op, interface, std::move(params), std::move(inputs), dtype, out,
+                     Layout::kDense, 1, false, std::nullopt});
+  };
+  add("AddFwdOp", "add_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
+  add("MulFwdOp", "mul_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
+  add("GeluFwdOp", "gelu_fwd", {}, {{"x", tensor(rows)}}, rows);
+  add("CopyFwdOp", "copy_fwd", {}, {{"x", tensor(rows)}}, rows);
+  add("RMSNormFwdOp", "rms_norm_fwd", {{"normalized_shape", Value({1024})}},
+      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}}, rows);
+  add("LayerNormFwdOp", "layer_norm_fwd", {{"normalized_shape", Value({1024})}},
+      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}, {"bias", tensor(Dims{1024})}}, rows);
+  add("SoftmaxFwdOp", "softmax_fwd", {}, {{"x", tensor(rows)}}, rows);
+  add("SumFwdOp", "sum_fwd", {{"dim", Value({-1})}}, {{"x", tensor(Dims{2, 262144})}}, Dims{2});
+  add("MatMulFwdOp", "matmul_fwd", {}, {{"a", tensor(Dims{128, 256})}, {"b", tensor(Dims{256, 64})}},
+      Dims{128, 64});
+  return calls;
+}
+
+template <class Visit>
+void over_samples(Bench& bench, Visit visit) {
+  for (const Call& call : sample_calls()) {
+    for (const std::string& key : bench.keys(call.op, call.dtype)) {
+      auto ready = make_ready(bench, call, key);
+      const std::string group = call.op + " " + key;
+      if (const auto first = (*ready)(); !first) {
+        bench.tally().fail(group, "first call: " + first.error().to_string());
+        continue;
+      }
+      must(bench.devices().synchronize(bench.entry()));
+      visit(*ready, group);
+    }
+  }
+}
+
+std::vector<std::byte> bytes_of(Bench& bench, const Tensor& tensor) {
+  const Tensor host = to_host(bench, tensor);
+  const auto* first = static_cast<const std::byte*>(host.storage()->memory());
+  return {first, first + host.storage()->size_bytes()};
+}
+
+}  // namespace
+
+void check_hits(Bench& bench) {
+  const auto* test = bench.extension<tenon_device_test>(TENON_EXTENSION_DEVICE_TEST);
+  over_samples(bench, [&](Ready& ready, const std::string& group) {
+    const auto counters = [&] {
+      tenon_device_counters out{};
+      out.struct_size = sizeof(out);
+      tenon_reason reason = empty_reason();
+      test->counters(bench.kind().context, &bench.entry().launch, &out, &reason);
+      return out;
+    };
+    const auto free_bytes = [&] {
+      std::uint64_t free = 0;
+      std::uint64_t total = 0;
+      tenon_reason reason = empty_reason();
+      bench.kind().mem_info(bench.kind().context, &bench.entry().launch, &free, &total, &reason);
+      return free;
+    };
+    const tenon_device_counters before = counters();
+    const std::uint64_t free_before = free_bytes();
+    for (int i = 0; i < 100; ++i) must(ready());
+    const tenon_device_counters after = counters();
+    must(bench.devices().synchronize(bench.entry()));
+    const bool built = ready.op.last_call() && ready.op.last_call()->built;
+    const bool quiet = before.allocations == after.allocations &&
+                       before.synchronizations == after.synchronizations && !built;
+    if (quiet && free_before == free_bytes()) {
+      bench.tally().pass("hits: " + group, 0);
+    } else {
+      bench.tally().fail("hits: " + group,
+                         "free memory " + std::to_string(free_before) + " to " +
+                             std::to_string(free_bytes()) + ", allocations " +
+                             std::to_string(after.allocations - before.allocations) +
+                             ", synchronisations " +
+                             std::to_string(after.synchronizations - before.synchronizations));
+    }
+  });
+}
+
+void check_streams(Bench& bench) {
+  const auto* test = bench.extension<tenon_device_test>(TENON_EXTENSION_DEVICE_TEST);
+  const tenon_device_kind& kind = bench.kind();
+  const tenon_device* device = &bench.entry().launch;
+  tenon_reason reason = empty_reason();
+  void* stream = nullptr;
+  if (kind.stream_create(kind.context, device, &stream, &reason) != TENON_OK)
+    return bench.tally().fail("streams", reason.text);
+  over_samples(bench, [&](Ready& ready, const std::string& group) {
+    const std::vector<std::byte> expected = bytes_of(bench, ready.out);
+    // The first call on this stream may make its workspace.
+    must(on_stream(bench.device(), stream, [&] { return ready(); }));
+    kind.stream_synchronize(kind.context, device, stream, &reason);
+    // The input is poison until a slow producer on the stream has written it.
+    const Tensor& input = ready.inputs.front();
+    const Tensor good = to_host(bench, input);
+    const auto size = input.storage()->size_bytes();
+    std::vector<std::byte> poison(size, std::byte{0x3c});
+    must(bench.devices().copy_bytes(bench.device(), input.storage()->memory(), Device{},
+                                    poison.data(), size));
+    // Keep a pinned copy: a copy from pageable memory would wait.
+    void* pinned = nullptr;
+    kind.alloc(kind.context, device, TENON_MEMORY_PINNED, size, stream, &pinned, &reason);
+    std::memcpy(pinned, good.storage()->memory(), size);
+    tenon_device host{};
+    host.struct_size = sizeof(host);
+    host.kind = {"cpu", 3};
+    const auto start = Clock::now();
+    test->delay(kind.context, device, stream, 200'000'000, &reason);
+    kind.copy(kind.context, device, input.storage()->memory(), &host, pinned, size, stream, &reason);
+    const auto called = on_stream(bench.device(), stream, [&] { return ready(); });
+    const double returned_ms =
+        std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    kind.stream_synchronize(kind.context, device, stream, &reason);
+    const double done_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    kind.free(kind.context, device, TENON_MEMORY_PINNED, pinned, size, stream, &reason);
+    const bool right = bytes_of(bench, ready.out) == expected;
+    if (called && right && returned_ms < 50 && done_ms > 150) {
+      bench.tally().pass("streams: " + group, 0);
+    } else {
+      bench.tally().fail("streams: " + group,
+                         (called ? std::string() : called.error().to_string() + "; ") +
+                             "returned after " + std::to_string(returned_ms) + " ms, done after " +
+                             std::to_string(done_ms) + " ms, result " +
+                             (right ? "right" : "wrong"));
+    }
+  });
+  kind.stream_destroy(kind.context, device, stream, &reason);
+}
+
+void check_capture(Bench& bench) {
+  const auto* graph = bench.extension<tenon_device_graph>(TENON_EXTENSION_DEVICE_GRAPH);
+  const tenon_device_kind& kind = bench.kind();
+  const tenon_device* device = &bench.entry().launch;
+  tenon_reason reason = empty_reason();
+  void* stream = nullptr;
+  if (kind.stream_create(kind.context, device, &stream, &reason) != TENON_OK)
+    return bench.tally().fail("capture", reason.text);
+  over_samples(bench, [&](Ready& ready, const std::string& group) {
+    const std::vector<std::byte> expected = bytes_of(bench, ready.out);
+    must(on_stream(bench.device(), stream, [&] { return ready(); }));
+    kind.stream_synchronize(kind.context, device, stream, &reason);
+    const auto clear = [&] {
+      std::vector<std::byte> poison(ready.out.storage()->size_bytes(), std::byte{0xa5});
+      must(bench.devices().copy_bytes(bench.device(), ready.out.storage()->memory(), Device{},
+                                      poison.data(), poison.size()));
+    };
+    clear();
+    tenon_status status = graph->begin(kind.context, device, stream, &reason);
+    const auto called = on_stream(bench.device(), stream, [&] { return ready(); });
+    void* captured = nullptr;
+    if (status == TENON_OK) status = graph->end(kind.context, device, stream, &captured, &reason);
+    if (status != TENON_OK || !called) {
+      return bench.tally().fail("capture: " + group,
+                                std::string(reason.text) +
+                                    (called ? std::string() : called.error().to_string()));
+    }
+    bool right = bytes_of(bench, ready.out) != expected;  // nothing ran yet
+    for (int replay = 0; replay < 2; ++replay) {
+      clear();
+      graph->launch(kind.context, device, captured, stream, &reason);
+      kind.stream_synchronize(kind.context, device, stream, &reason);
+      right = right && bytes_of(bench, ready.out) == expected;
+    }
+    graph->destroy(kind.context, device, captured, &reason);
+    if (right) {
+      bench.tally().pass("capture: " + group, 0);
+    } else {
+      bench.tally().fail("capture: " + group, "a replay gave another result");
+    }
+  });
+  // A first call while the stream captures: refused with advice, and the next call works.
+  const Call call = sample_calls().front();
+  auto fresh = make_ready(bench, call, bench.keys(call.op, call.dtype).front());
+  graph->begin(kind.context, device, stream, &reason);
+  const auto first = on_stream(bench.device(), stream, [&] { return (*fresh)(); });
+  void* captured = nullptr;
+  graph->end(kind.context, device, stream, &captured, &reason);
+  if (captured != nullptr) graph->destroy(kind.context, device, captured, &reason);
+  std::printf("  a first call in a capture: %s\n",
+              first ? "built already by an earlier instance, captured"
+                    : first.error().to_string().c_str());
+  const auto next = (*fresh)();
+  if (next) {
+    bench.tally().pass("capture: the call after it", 0);
+  } else {
+    bench.tally().fail("capture: the call after it", next.error().to_string());
+  }
+  kind.stream_destroy(kind.context, device, stream, &reason);
+}
+
+int provoke_illegal_address(Bench& bench) {
+  const Call call = sample_calls().front();
+  auto ready = make_ready(bench, call, "");
+  must((*ready)());
+  must(bench.devices().synchronize(bench.entry()));
+  TensorView bad = ready->inputs.front().view();
+  // An address that nothing is mapped at.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  bad.data = reinterpret_cast<void*>(std::uintptr_t{0x7000'0000'0000});
+  bad.byte_offset = 0;
+  ready->views[0] = &bad;
+  const auto launched = (*ready)();
+  std::printf("    the launch: %s\n",
+              launched ? "accepted" : launched.error().to_string().c_str());
+  const auto waited = bench.devices().synchronize(bench.entry());
+  std::printf("    waiting: %s\n", waited ? "no error" : waited.error().to_string().c_str());
+  ready->views[0] = &ready->inputs.front().view();
+  const auto next = (*ready)();
+  std::printf("    the next call: %s\n", next ? "no error" : next.error().to_string().c_str());
+  tenon_device described{};
+  described.struct_size = sizeof(described);
+  tenon_reason reason = empty_reason();
+  bench.kind().describe(bench.kind().context, 0, &described, &reason);
+  const bool lost = (described.flags & TENON_DEVICE_FLAG_LOST) != 0;
+  std::printf("    the device is %smarked as lost\n", lost ? "" : "NOT ");
+  std::fflush(stdout);
+  // Without the destructors: their device is gone.
+  std::_Exit(launched && !waited && !next && lost ? 0 : 1);
+}
+
+void check_errors(Bench& bench, const std::string& program, const std::vector<std::string>& plugins) {
+  const tenon_device_kind& kind = bench.kind();
+  const tenon_device* device = &bench.entry().launch;
+  tenon_reason reason = empty_reason();
+  void* memory = nullptr;
+  const tenon_status status = kind.alloc(
+      kind.context, device, TENON_MEMORY_DEVICE, std::uint64_t{1} << 44, nullptr, &memory, &reason);
+  std::printf("  out of memory: status %d, %s\n", status, reason.text);
+  const Call call = sample_calls().front();
+  auto ready = make_ready(bench, call, "");
+  const auto next = (*ready)();
+  if (status == TENON_OUT_OF_MEMORY && next) {
+    bench.tally().pass("errors: out of memory, and the next call", 0);
+  } else {
+    bench.tally().fail("errors: out of memory, and the next call",
+                       next ? "no error came" : next.error().to_string());
+  }
+  const auto absent = bench.devices().find(Device{bench.device().kind, 99});
+  std::printf("  device 99: %s\n", absent ? "found" : absent.error().to_string().c_str());
+  std::printf("  an illegal address, in a process of its own:\n");
+  std::fflush(stdout);
+  std::string command = "'" + program + "' --illegal --kind " + std::string(bench.device().kind.name());
+  for (const std::string& plugin : plugins) command += " --plugin '" + plugin + "'";
+  const int ended = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  if (ended == 0) {
+    bench.tally().pass("errors: illegal address", 0);
+  } else {
+    bench.tally().fail("errors: illegal address", "see above");
+  }
+}
+
+}  // namespace tenon::gpu_check
