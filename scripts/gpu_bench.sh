@@ -12,7 +12,7 @@ kind=${TENON_GPU_KIND:-cuda}
 "$build/bin/tenon_gpu_bench" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/$kind.tenon.so" --kind "$kind" \
   | tee "$out/bench_tenon.jsonl"
 if command -v nvcc > /dev/null; then
-  nvcc -O3 -arch=native -o "$out/raw_launches" tests/plugins/gpu/raw_launches.cu &&
+  nvcc -std=c++17 -O3 -arch=native -DTENON_GPU_CUDA=1 -Iplugins/gpu_common -Iplugin_api/include -o "$out/raw_launches" tests/plugins/gpu/raw_launches.cu &&
     "$out/raw_launches" | tee "$out/bench_raw.jsonl"
   rm -f "$out/raw_launches"
 fi

@@ -37,8 +37,8 @@ Result<void> require_not_capturing(DeviceTable& devices,
   if (kind == nullptr || kind->table.stream_is_capturing == nullptr) return {};
   std::uint32_t yes = 0;
   tenon_reason reason = detail::empty_reason();
-  const tenon_status status = kind->table.stream_is_capturing(
-      kind->table.context, &device.launch, stream, &yes, &reason);
+  const tenon_status status =
+      kind->table.stream_is_capturing(kind->table.context, &device.launch, stream, &yes, &reason);
   if (status != TENON_OK) {
     return fail(Error(ErrorCode::kDeviceError,
                       "asking whether a stream of " + device.device.to_string() +

@@ -43,7 +43,9 @@ struct Matrix {
 std::optional<Matrix> matrix_of(std::int64_t lines,
                                 std::int64_t items,
                                 const std::int64_t (&strides)[2]) {
-  const auto fits = [](std::int64_t inner, std::int64_t inner_stride, std::int64_t outer,
+  const auto fits = [](std::int64_t inner,
+                       std::int64_t inner_stride,
+                       std::int64_t outer,
                        std::int64_t outer_stride) {
     return (inner == 1 || inner_stride == 1) && (outer == 1 || outer_stride >= inner);
   };
@@ -212,9 +214,14 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
   }
 
   static auto identity(const Call& call, const ArgFacts& args) {
-    return std::tuple(
-        batch_of(call), call.m, call.k, call.n, call.dtype, align(args, 0), align(args, 1),
-        align(args, 2));
+    return std::tuple(batch_of(call),
+                      call.m,
+                      call.k,
+                      call.n,
+                      call.dtype,
+                      align(args, 0),
+                      align(args, 1),
+                      align(args, 2));
   }
 
   MatMulCublasLt(const Call& call, BuildContext& context)
@@ -272,11 +279,11 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
     product.m = call.m;
     product.k = call.k;
     product.n = call.n;
-    const auto dense = [](std::int64_t(&strides)[2], std::int64_t lines, std::int64_t items,
-                          bool transposed) {
-      strides[0] = lines == 1 ? 0 : (transposed ? 1 : items);
-      strides[1] = items == 1 ? 0 : (transposed ? lines : 1);
-    };
+    const auto dense =
+        [](std::int64_t(&strides)[2], std::int64_t lines, std::int64_t items, bool transposed) {
+          strides[0] = lines == 1 ? 0 : (transposed ? 1 : items);
+          strides[1] = items == 1 ? 0 : (transposed ? lines : 1);
+        };
     dense(product.a_strides, call.m, call.k, a_transposed);
     dense(product.b_strides, call.k, call.n, b_transposed);
     dense(product.out_strides, call.m, call.n, false);
@@ -359,12 +366,12 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
           start[k] += at * product.batch.strides[k][axis] * element_bytes;
       }
       plan->run(handle_,
-               static_cast<const char*>(product.b) + start[1],
-               static_cast<const char*>(product.a) + start[0],
-               static_cast<char*>(product.out) + start[2],
-               launch.workspace(),
-               launch.workspace_bytes(),
-               gpu::stream_of(launch));
+                static_cast<const char*>(product.b) + start[1],
+                static_cast<const char*>(product.a) + start[0],
+                static_cast<char*>(product.out) + start[2],
+                launch.workspace(),
+                launch.workspace_bytes(),
+                gpu::stream_of(launch));
     }
     return true;
   }

@@ -1,5 +1,5 @@
-// Included ahead of HIP 5.2's headers for NVIDIA (nvcc -include), so that they compile with CUDA 13,
-// which dropped and retyped what they call. Nothing of it is called by the plugin.
+// Included ahead of HIP 5.2's headers for NVIDIA (nvcc -include), so that they compile with CUDA
+// 13, which dropped and retyped what they call. Nothing of it is called by the plugin.
 #pragma once
 
 #include <cuda.h>
@@ -80,10 +80,10 @@ static inline cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t strea
 template <class T, int dim, enum cudaTextureReadMode mode>
 struct texture {};
 struct textureReference;
-#define TENON_GONE(function)                      \
-  template <class... Arguments>                   \
+#define TENON_GONE(function)                           \
+  template <class... Arguments>                        \
   static inline cudaError_t function(Arguments&&...) { \
-    return cudaErrorNotSupported;                 \
+    return cudaErrorNotSupported;                      \
   }
 TENON_GONE(cudaBindTexture)
 TENON_GONE(cudaBindTexture2D)
@@ -107,7 +107,8 @@ static inline cudaError_t tenon_get_device_properties(tenon_device_properties* o
   (void)cudaDeviceGetAttribute(&out->clockRate, cudaDevAttrClockRate, device);
   (void)cudaDeviceGetAttribute(&out->memoryClockRate, cudaDevAttrMemoryClockRate, device);
   (void)cudaDeviceGetAttribute(&out->computeMode, cudaDevAttrComputeMode, device);
-  (void)cudaDeviceGetAttribute(&out->kernelExecTimeoutEnabled, cudaDevAttrKernelExecTimeout, device);
+  (void)cudaDeviceGetAttribute(
+      &out->kernelExecTimeoutEnabled, cudaDevAttrKernelExecTimeout, device);
   return cudaSuccess;
 }
 #define cudaDeviceProp tenon_device_properties

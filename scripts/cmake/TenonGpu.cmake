@@ -9,7 +9,7 @@ set(TENON_CUDA AUTO CACHE STRING "The CUDA plugin: AUTO, ON or OFF")
 set(TENON_HIP AUTO CACHE STRING "The HIP plugins: AUTO, ON or OFF")
 set_property(CACHE TENON_CUDA TENON_HIP PROPERTY STRINGS AUTO ON OFF)
 set(TENON_HIP_PLATFORMS "amd;nvidia" CACHE STRING "HIP plugins to build: a list of amd, nvidia, metax")
-set(TENON_CUDA_ARCHITECTURES "90" CACHE STRING
+set(TENON_CUDA_ARCHITECTURES "80-real;90" CACHE STRING
   "Compute capabilities of device code: 90 is machine code and intermediate code, 80-real machine code alone")
 set(TENON_HIP_ARCHITECTURES "gfx90a;gfx1030" CACHE STRING "AMD architectures of device code")
 set(TENON_MACA_ARCHITECTURES "xcore1000" CACHE STRING "MetaX architectures of device code")

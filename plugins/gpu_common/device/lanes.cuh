@@ -1,6 +1,6 @@
-// Reductions over groups of 32 lanes, and over rows of threads made of such groups. A group of 32 is
-// a warp of NVIDIA's and of AMD's narrow waves, and a half of a wide wave, so the code is right for
-// warp sizes 32 and 64.
+// Reductions over groups of 32 lanes, and over rows of threads made of such groups. A group of 32
+// is a warp of NVIDIA's and of AMD's narrow waves, and a half of a wide wave, so the code is right
+// for warp sizes 32 and 64.
 #pragma once
 
 #include "host/runtime.hpp"
@@ -42,15 +42,16 @@ __device__ inline T reduce_group(T value, Operation operation) {
 /// Threads of a block that work on one row: blockDim.x of them, a multiple of 32 and at most 1024;
 /// threadIdx.y is the row within the block.
 /// Every thread of the row gets the row's result. `scratch` has 32 entries for each row of the
-/// block and may be used again at once. Every thread of the block takes part.
-template <class T, class Operation>
+/// block. Every thread of the block takes part.
+/// kFresh: nobody has used this scratch before, which saves a barrier.
+template <bool kFresh = false, class T, class Operation>
 __device__ inline T reduce_row(T value, Operation operation, T neutral, T* scratch) {
   value = reduce_group(value, operation);
   const int groups = static_cast<int>(blockDim.x) / kGroup;
   if (groups == 1) return value;
   T* mine = scratch + threadIdx.y * kGroup;
   const int lane = static_cast<int>(threadIdx.x) % kGroup;
-  __syncthreads();  // an earlier use of scratch is over
+  if constexpr (!kFresh) __syncthreads();  // an earlier use of scratch is over
   if (lane == 0) mine[threadIdx.x / kGroup] = value;
   __syncthreads();
   return reduce_group(lane < groups ? mine[lane] : neutral, operation);

@@ -196,8 +196,7 @@ void* GpuDevices::alloc(const DeviceFacts& device,
         }
         // Keep what is freed: the next call needs it again.
         std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
-        check(TENON_GPU(MemPoolSetAttribute)(
-                  mine.pool, kReleaseThreshold, &threshold),
+        check(TENON_GPU(MemPoolSetAttribute)(mine.pool, kReleaseThreshold, &threshold),
               "setting up the memory pool",
               index);
         mine.has_pool = true;
@@ -214,14 +213,13 @@ void* GpuDevices::alloc(const DeviceFacts& device,
       check(host_alloc(&memory, size), what.c_str(), index);
       break;
     case TENON_MEMORY_MANAGED:
-      check(TENON_GPU(MallocManaged)(&memory, size, TENON_GPU(MemAttachGlobal)),
-            what.c_str(),
-            index);
+      check(
+          TENON_GPU(MallocManaged)(&memory, size, TENON_GPU(MemAttachGlobal)), what.c_str(), index);
       break;
     default:
-      throw Failure(TENON_INVALID_ARGUMENT,
-                    std::string("kind ") + kKind + " knows no memory kind " +
-                        std::to_string(memory_kind));
+      throw Failure(
+          TENON_INVALID_ARGUMENT,
+          std::string("kind ") + kKind + " knows no memory kind " + std::to_string(memory_kind));
   }
   mine.allocations.fetch_add(1, std::memory_order_relaxed);
   mine.live_bytes.fetch_add(size, std::memory_order_relaxed);
@@ -297,9 +295,9 @@ void GpuDevices::copy(const DeviceFacts& dst_device,
           index);
     return;
   }
-  const auto direction = to_mine ? (from_mine ? TENON_GPU(MemcpyDeviceToDevice)
-                                              : TENON_GPU(MemcpyHostToDevice))
-                                 : TENON_GPU(MemcpyDeviceToHost);
+  const auto direction =
+      to_mine ? (from_mine ? TENON_GPU(MemcpyDeviceToDevice) : TENON_GPU(MemcpyHostToDevice))
+              : TENON_GPU(MemcpyDeviceToHost);
   check(TENON_GPU(MemcpyAsync)(dst, src, size_bytes, direction, on), what.c_str(), index);
 }
 
@@ -319,9 +317,8 @@ MemoryInfo GpuDevices::mem_info(const DeviceFacts& device) {
   const Current current(index_of(device));
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  check(TENON_GPU(MemGetInfo)(&free_bytes, &total_bytes),
-        "asking for free memory",
-        index_of(device));
+  check(
+      TENON_GPU(MemGetInfo)(&free_bytes, &total_bytes), "asking for free memory", index_of(device));
   return {free_bytes, total_bytes};
 }
 
@@ -405,9 +402,8 @@ std::uint64_t GpuDevices::event_elapsed_ns(const DeviceFacts& device, void* star
 
 void GpuDevices::event_destroy(const DeviceFacts& device, void* event) {
   const Current current(index_of(device));
-  check(TENON_GPU(EventDestroy)(static_cast<Event>(event)),
-        "giving back an event",
-        index_of(device));
+  check(
+      TENON_GPU(EventDestroy)(static_cast<Event>(event)), "giving back an event", index_of(device));
 }
 
 void GpuDevices::synchronize(const DeviceFacts& device) {
@@ -420,17 +416,17 @@ void GpuDevices::last_error(const DeviceFacts& device, bool clear) {
   const std::int32_t index = index_of(device);
   const Loss& loss = loss_of(index);
   if (loss.is_lost()) {
-    throw Failure(TENON_DEVICE,
-                  std::string(kKind) + ":" + std::to_string(index) + " is lost since " +
-                      loss.why());
+    throw Failure(
+        TENON_DEVICE,
+        std::string(kKind) + ":" + std::to_string(index) + " is lost since " + loss.why());
   }
   const Current current(index);
   const Status status = clear ? TENON_GPU(GetLastError)() : TENON_GPU(PeekAtLastError)();
   if (status == kSuccess) return;
   if (ends_device(status)) fail(status, "looking for errors", index);
-  throw Failure(TENON_DEVICE,
-                "an earlier call left " + words_of(status) + " on " + kKind + ":" +
-                    std::to_string(index));
+  throw Failure(
+      TENON_DEVICE,
+      "an earlier call left " + words_of(status) + " on " + kKind + ":" + std::to_string(index));
 }
 
 // ---- Extensions ----------------------------------------------------------------------------
@@ -504,14 +500,12 @@ const tenon_device_graph kGraph{
           reason, [&] { self(c).graph_begin(d->index, stream_or_default(c, d, stream)); });
     },
     [](void* c, Dev d, void* stream, void** graph, tenon_reason* reason) -> tenon_status {
-      return detail::guarded(reason, [&] {
-        *graph = self(c).graph_end(d->index, stream_or_default(c, d, stream));
-      });
+      return detail::guarded(
+          reason, [&] { *graph = self(c).graph_end(d->index, stream_or_default(c, d, stream)); });
     },
     [](void* c, Dev d, void* graph, void* stream, tenon_reason* reason) -> tenon_status {
-      return detail::guarded(reason, [&] {
-        self(c).graph_launch(d->index, graph, stream_or_default(c, d, stream));
-      });
+      return detail::guarded(
+          reason, [&] { self(c).graph_launch(d->index, graph, stream_or_default(c, d, stream)); });
     },
     [](void* c, Dev d, void* graph, tenon_reason* reason) -> tenon_status {
       return detail::guarded(reason, [&] { self(c).graph_destroy(d->index, graph); });

@@ -119,7 +119,7 @@ void vector(Element element,
             Stream stream) {
   visit_element(element, [&](auto zero) {
     using T = decltype(zero);
-    binary_vector<T><<<vector_blocks<T>(count), kElementwiseThreads, 0, stream>>>(
+    binary_vector<T><<<vector_blocks<T, kBinaryVectors>(count), kElementwiseThreads, 0, stream>>>(
         make<Operation, T>(parameters),
         static_cast<const T*>(a),
         static_cast<const T*>(b),
@@ -170,12 +170,8 @@ void launch_add_vector(Element element,
   }
 }
 
-void launch_mul_vector(Element element,
-                       const void* a,
-                       const void* b,
-                       void* out,
-                       std::int64_t count,
-                       Stream stream) {
+void launch_mul_vector(
+    Element element, const void* a, const void* b, void* out, std::int64_t count, Stream stream) {
   vector<Times>(element, a, b, out, count, AddParameters{}, stream);
 }
 

@@ -35,16 +35,12 @@ void copy(const void* x, void* out, const Axes<2>& axes, bool narrow, Stream str
 
 void launch_copy_vector(const void* x, void* out, std::int64_t size_bytes, Stream stream) {
   unary_vector<std::uint8_t>
-      <<<vector_blocks<std::uint8_t>(size_bytes), kElementwiseThreads, 0, stream>>>(
+      <<<vector_blocks<std::uint8_t, kUnaryVectors>(size_bytes), kElementwiseThreads, 0, stream>>>(
           Same{}, static_cast<const std::uint8_t*>(x), static_cast<std::uint8_t*>(out), size_bytes);
 }
 
-void launch_copy_strided(int element_bytes,
-                         const void* x,
-                         void* out,
-                         const Axes<2>& axes,
-                         bool narrow,
-                         Stream stream) {
+void launch_copy_strided(
+    int element_bytes, const void* x, void* out, const Axes<2>& axes, bool narrow, Stream stream) {
   switch (element_bytes) {
     case 1:
       return copy<std::uint8_t>(x, out, axes, narrow, stream);

@@ -23,18 +23,10 @@ void launch_add_vector(Element element,
                        std::int64_t count,
                        const AddParameters& parameters,
                        Stream stream);
-void launch_mul_vector(Element element,
-                       const void* a,
-                       const void* b,
-                       void* out,
-                       std::int64_t count,
-                       Stream stream);
-void launch_gelu_vector(Element element,
-                        const void* x,
-                        void* out,
-                        std::int64_t count,
-                        bool tanh_form,
-                        Stream stream);
+void launch_mul_vector(
+    Element element, const void* a, const void* b, void* out, std::int64_t count, Stream stream);
+void launch_gelu_vector(
+    Element element, const void* x, void* out, std::int64_t count, bool tanh_form, Stream stream);
 /// `size_bytes` bytes, both addresses aligned to 16.
 void launch_copy_vector(const void* x, void* out, std::int64_t size_bytes, Stream stream);
 
@@ -61,11 +53,7 @@ void launch_gelu_strided(Element element,
                          bool narrow,
                          bool tanh_form,
                          Stream stream);
-void launch_copy_strided(int element_bytes,
-                         const void* x,
-                         void* out,
-                         const Axes<2>& axes,
-                         bool narrow,
-                         Stream stream);
+void launch_copy_strided(
+    int element_bytes, const void* x, void* out, const Axes<2>& axes, bool narrow, Stream stream);
 
 }  // namespace tenon::gpu

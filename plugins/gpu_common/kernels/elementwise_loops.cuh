@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "device/element.cuh"
 #include "device/offsets.cuh"
@@ -10,22 +9,24 @@
 namespace tenon::gpu {
 
 inline constexpr int kElementwiseThreads = 256;
-inline constexpr int kVectorsPerThread = 4;
+/// Vectors of each operand that a thread loads before it uses the first. Of two operands two: with
+/// four of each an H200 is a tenth slower.
+inline constexpr int kUnaryVectors = 4;
+inline constexpr int kBinaryVectors = 2;
 
-/// One block takes kVectorsPerThread vectors per thread, all loaded before the first is used. The
-/// elements behind the last whole vector are the last block's.
+/// Each block takes so many vectors for each of its threads. The elements behind the last whole
+/// vector are the last block's.
 template <class T, class Operation>
 __global__ void __launch_bounds__(kElementwiseThreads)
     binary_vector(Operation operation, const T* a, const T* b, T* out, std::int64_t count) {
   constexpr int kPer = kPerVector<T>;
   const std::int64_t vectors = count / kPer;
   const std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x) * (kElementwiseThreads * kVectorsPerThread) +
-      threadIdx.x;
-  Vector<T> left[kVectorsPerThread];
-  Vector<T> right[kVectorsPerThread];
+      static_cast<std::int64_t>(blockIdx.x) * (kElementwiseThreads * kBinaryVectors) + threadIdx.x;
+  Vector<T> left[kBinaryVectors];
+  Vector<T> right[kBinaryVectors];
 #pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
+  for (int u = 0; u < kBinaryVectors; ++u) {
     const std::int64_t at = first + u * kElementwiseThreads;
     if (at < vectors) {
       left[u] = load_vector(a + at * kPer);
@@ -33,7 +34,7 @@ __global__ void __launch_bounds__(kElementwiseThreads)
     }
   }
 #pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
+  for (int u = 0; u < kBinaryVectors; ++u) {
     const std::int64_t at = first + u * kElementwiseThreads;
     if (at < vectors) store_vector(out + at * kPer, operation.vector(left[u], right[u]));
   }
@@ -49,16 +50,15 @@ __global__ void __launch_bounds__(kElementwiseThreads)
   constexpr int kPer = kPerVector<T>;
   const std::int64_t vectors = count / kPer;
   const std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x) * (kElementwiseThreads * kVectorsPerThread) +
-      threadIdx.x;
-  Vector<T> in[kVectorsPerThread];
+      static_cast<std::int64_t>(blockIdx.x) * (kElementwiseThreads * kUnaryVectors) + threadIdx.x;
+  Vector<T> in[kUnaryVectors];
 #pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
+  for (int u = 0; u < kUnaryVectors; ++u) {
     const std::int64_t at = first + u * kElementwiseThreads;
     if (at < vectors) in[u] = load_vector(x + at * kPer);
   }
 #pragma unroll
-  for (int u = 0; u < kVectorsPerThread; ++u) {
+  for (int u = 0; u < kUnaryVectors; ++u) {
     const std::int64_t at = first + u * kElementwiseThreads;
     if (at < vectors) store_vector(out + at * kPer, operation.vector(in[u]));
   }
@@ -72,8 +72,8 @@ template <class T, class Index, class Operation>
 __global__ void __launch_bounds__(kElementwiseThreads)
     binary_strided(Operation operation, const T* a, const T* b, T* out, Axes<3> axes) {
   const auto step = static_cast<std::int64_t>(gridDim.x) * kElementwiseThreads;
-  for (std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kElementwiseThreads +
-                             threadIdx.x;
+  for (std::int64_t number =
+           static_cast<std::int64_t>(blockIdx.x) * kElementwiseThreads + threadIdx.x;
        number < axes.count;
        number += step) {
     Index at[3];
@@ -86,8 +86,8 @@ template <class T, class Index, class Operation>
 __global__ void __launch_bounds__(kElementwiseThreads)
     unary_strided(Operation operation, const T* x, T* out, Axes<2> axes) {
   const auto step = static_cast<std::int64_t>(gridDim.x) * kElementwiseThreads;
-  for (std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * kElementwiseThreads +
-                             threadIdx.x;
+  for (std::int64_t number =
+           static_cast<std::int64_t>(blockIdx.x) * kElementwiseThreads + threadIdx.x;
        number < axes.count;
        number += step) {
     Index at[2];
@@ -97,10 +97,10 @@ __global__ void __launch_bounds__(kElementwiseThreads)
 }
 
 /// Blocks of the vector loops.
-template <class T>
+template <class T, int kVectors>
 unsigned vector_blocks(std::int64_t count) {
   constexpr std::int64_t kPerBlock =
-      static_cast<std::int64_t>(kElementwiseThreads) * kVectorsPerThread * kPerVector<T>;
+      static_cast<std::int64_t>(kElementwiseThreads) * kVectors * kPerVector<T>;
   return static_cast<unsigned>(count / kPerBlock + 1);
 }
 

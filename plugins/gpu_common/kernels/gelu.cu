@@ -78,7 +78,8 @@ struct TanhForm {
       const double u = kSlope * wide * fma(0.044715 * wide, wide, 1.0);
       const auto head = static_cast<float>(u);
       // Beyond that the power is 0, and the rest means nothing.
-      const float rest = fabsf(head) < 200.0F ? static_cast<float>(u - static_cast<double>(head)) : 0;
+      const float rest =
+          fabsf(head) < 200.0F ? static_cast<float>(u - static_cast<double>(head)) : 0;
       if (head > 80.0F) {
         // The power alone would lose digits before x gives it back.
         const float half = expf(-0.5F * head);
@@ -118,18 +119,14 @@ template <template <class> class Form>
 void vector(Element element, const void* x, void* out, std::int64_t count, Stream stream) {
   visit_float(element, [&](auto zero) {
     using T = decltype(zero);
-    unary_vector<T><<<vector_blocks<T>(count), kElementwiseThreads, 0, stream>>>(
+    unary_vector<T><<<vector_blocks<T, kUnaryVectors>(count), kElementwiseThreads, 0, stream>>>(
         Gelu<T, Form>{}, static_cast<const T*>(x), static_cast<T*>(out), count);
   });
 }
 
 template <template <class> class Form>
-void strided(Element element,
-             const void* x,
-             void* out,
-             const Axes<2>& axes,
-             bool narrow,
-             Stream stream) {
+void strided(
+    Element element, const void* x, void* out, const Axes<2>& axes, bool narrow, Stream stream) {
   const unsigned blocks = strided_blocks(axes.count);
   visit_float(element, [&](auto zero) {
     using T = decltype(zero);
@@ -147,12 +144,8 @@ void strided(Element element,
 
 }  // namespace
 
-void launch_gelu_vector(Element element,
-                        const void* x,
-                        void* out,
-                        std::int64_t count,
-                        bool tanh_form,
-                        Stream stream) {
+void launch_gelu_vector(
+    Element element, const void* x, void* out, std::int64_t count, bool tanh_form, Stream stream) {
   if (tanh_form) {
     vector<TanhForm>(element, x, out, count, stream);
   } else {

@@ -29,9 +29,10 @@ __device__ inline void load_tile(float (&tile)[kDepth][kTile + kSide],
     const int line = along_depth ? number / kDepth : number % kTile;
     const int at = along_depth ? number % kDepth : number / kTile;
     const bool inside = first_line + line < lines && first_depth + at < depth;
-    tile[at][line] = inside ? as_float(from[(first_line + line) * line_stride +
-                                            (first_depth + at) * depth_stride])
-                            : 0.0F;
+    tile[at][line] =
+        inside
+            ? as_float(from[(first_line + line) * line_stride + (first_depth + at) * depth_stride])
+            : 0.0F;
   }
 }
 

@@ -12,26 +12,30 @@ namespace {
 template <class T, bool kCentered>
 using Real = std::conditional_t<kCentered && std::is_same_v<T, float>, double, float>;
 
-__device__ inline float reciprocal_root(float value) { return 1.0F / sqrtf(value); }
-__device__ inline double reciprocal_root(double value) { return 1.0 / sqrt(value); }
+__device__ inline float reciprocal_root(float value) { return rsqrtf(value); }
+__device__ inline double reciprocal_root(double value) { return rsqrt(value); }
 
 template <class T, bool kCentered, int kVectors>
-__global__ void __launch_bounds__(kMostRowThreads)
-    norm_on_chip(const T* x,
-                 const T* weight,
-                 const T* bias,
-                 T* out,
-                 std::int64_t row_count,
-                 int row_vectors,
-                 float eps) {
+__global__ void __launch_bounds__(kMostRowThreads) norm_on_chip(const T* x,
+                                                                const T* weight,
+                                                                const T* bias,
+                                                                T* out,
+                                                                std::int64_t row_count,
+                                                                int row_vectors,
+                                                                float eps) {
   using R = Real<T, kCentered>;
   __shared__ R scratch[4 * kGroup];
+  __shared__ R mean_scratch[kCentered ? 4 * kGroup : 1];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   // Rows behind the last one: their threads take part in the reductions, and hold nothing.
   const int mine = row < row_count ? row_vectors : 0;
   const std::int64_t n = static_cast<std::int64_t>(row_vectors) * kPerVector<T>;
   RowPart<T, kVectors> part;
   part.load(x + row * n, mine);
+  // Few vectors: their weights fit into registers, and come while the row is summed.
+  constexpr bool kEarly = kVectors <= 2;
+  RowPart<T, kEarly ? kVectors : 1> early;
+  if (kEarly && weight != nullptr) early.load(weight, mine);
 
   R mean = 0;
   if constexpr (kCentered) {
@@ -40,7 +44,7 @@ __global__ void __launch_bounds__(kMostRowThreads)
 #pragma unroll
       for (int i = 0; i < kPerVector<T>; ++i) sum += static_cast<R>(values.items[i]);
     });
-    mean = reduce_row(sum, Add{}, R{0}, scratch) / static_cast<R>(n);
+    mean = reduce_row<true>(sum, Add{}, R{0}, mean_scratch) / static_cast<R>(n);
   }
   R squares = 0;
   part.each(mine, [&](int, const Floats<T>& values) {
@@ -50,16 +54,17 @@ __global__ void __launch_bounds__(kMostRowThreads)
       squares += value * value;
     }
   });
-  squares = reduce_row(squares, Add{}, R{0}, scratch);
+  squares = reduce_row<true>(squares, Add{}, R{0}, scratch);
   const R scale = reciprocal_root(squares / static_cast<R>(n) + static_cast<R>(eps));
 
-  part.each(mine, [&](int at, Floats<T> values) {
+  part.each_numbered(mine, [&](int number, int at, Floats<T> values) {
     R results[kPerVector<T>];
 #pragma unroll
     for (int i = 0; i < kPerVector<T>; ++i)
       results[i] = (static_cast<R>(values.items[i]) - mean) * scale;
     if (weight != nullptr) {
-      const Floats<T> factors = to_floats<T>(load_vector(weight + at * kPerVector<T>));
+      const Floats<T> factors = to_floats<T>(kEarly ? early.vectors[kEarly ? number : 0]
+                                                    : load_vector(weight + at * kPerVector<T>));
 #pragma unroll
       for (int i = 0; i < kPerVector<T>; ++i) results[i] *= static_cast<R>(factors.items[i]);
     }
@@ -101,8 +106,7 @@ __global__ void __launch_bounds__(kStridedRowThreads) norm_strided(StridedRows r
       squares += value * value;
     }
     squares = reduce_row(squares, Add{}, R{0}, scratch);
-    const R scale =
-        reciprocal_root(squares / static_cast<R>(rows.n) + static_cast<R>(rows.eps));
+    const R scale = reciprocal_root(squares / static_cast<R>(rows.n) + static_cast<R>(rows.eps));
     for (std::int64_t i = threadIdx.x; i < rows.n; i += blockDim.x) {
       R value = (value_at(i) - mean) * scale;
       if (weight != nullptr) value *= static_cast<R>(as_float(weight[i * rows.weight_stride]));

@@ -21,14 +21,19 @@ struct RowPart {
       if (at < row_vectors) vectors[u] = load_vector(row + at * kPerVector<T>);
     }
   }
-  /// Calls visit(vector number in the row, its values) for every vector that the thread holds.
+  /// Calls visit(its number among the thread's, its number in the row, its values) for every vector
+  /// that the thread holds.
   template <class Visit>
-  __device__ void each(int row_vectors, Visit visit) const {
+  __device__ void each_numbered(int row_vectors, Visit visit) const {
 #pragma unroll
     for (int u = 0; u < kVectors; ++u) {
       const int at = static_cast<int>(threadIdx.x) + u * static_cast<int>(blockDim.x);
-      if (at < row_vectors) visit(at, to_floats<T>(vectors[u]));
+      if (at < row_vectors) visit(u, at, to_floats<T>(vectors[u]));
     }
+  }
+  template <class Visit>
+  __device__ void each(int row_vectors, Visit visit) const {
+    each_numbered(row_vectors, [&](int, int at, const Floats<T>& values) { visit(at, values); });
   }
 };
 

@@ -31,6 +31,7 @@ template <class T, int kVectors>
 __global__ void __launch_bounds__(kMostRowThreads)
     softmax_on_chip(const T* x, T* out, std::int64_t row_count, int row_vectors) {
   __shared__ float scratch[4 * kGroup];
+  __shared__ float sum_scratch[4 * kGroup];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   const int mine = row < row_count ? row_vectors : 0;
   const std::int64_t n = static_cast<std::int64_t>(row_vectors) * kPerVector<T>;
@@ -42,13 +43,13 @@ __global__ void __launch_bounds__(kMostRowThreads)
 #pragma unroll
     for (int i = 0; i < kPerVector<T>; ++i) largest = fmaxf(largest, values.items[i]);
   });
-  largest = reduce_row(largest, Larger{}, minus_infinity(), scratch);
+  largest = reduce_row<true>(largest, Larger{}, minus_infinity(), scratch);
   float sum = 0;
   part.each(mine, [&](int, const Floats<T>& values) {
 #pragma unroll
     for (int i = 0; i < kPerVector<T>; ++i) sum += power<T>(values.items[i], largest);
   });
-  sum = reduce_row(sum, Add{}, 0.0F, scratch);
+  sum = reduce_row<true>(sum, Add{}, 0.0F, sum_scratch);
   const float share = 1.0F / sum;
   part.each(mine, [&](int at, Floats<T> values) {
 #pragma unroll
@@ -147,10 +148,8 @@ constexpr int kSplitThreads = 256;
 
 /// One part (blockIdx.y) of a dense row (blockIdx.x): its maximum and sum go to the workspace.
 template <class T>
-__global__ void __launch_bounds__(kSplitThreads) softmax_parts(const T* x,
-                                                               Online* states,
-                                                               std::int64_t row_vectors,
-                                                               std::int64_t part_vectors) {
+__global__ void __launch_bounds__(kSplitThreads)
+    softmax_parts(const T* x, Online* states, std::int64_t row_vectors, std::int64_t part_vectors) {
   __shared__ float largest_of[kGroup];
   __shared__ float sum_of[kGroup];
   const T* row = x + blockIdx.x * row_vectors * kPerVector<T>;
@@ -167,11 +166,8 @@ __global__ void __launch_bounds__(kSplitThreads) softmax_parts(const T* x,
 }
 
 template <class T>
-__global__ void __launch_bounds__(kSplitThreads) softmax_finish(const T* x,
-                                                                const Online* states,
-                                                                T* out,
-                                                                std::int64_t row_vectors,
-                                                                std::int64_t part_vectors) {
+__global__ void __launch_bounds__(kSplitThreads) softmax_finish(
+    const T* x, const Online* states, T* out, std::int64_t row_vectors, std::int64_t part_vectors) {
   __shared__ float largest_of[kGroup];
   __shared__ float sum_of[kGroup];
   const std::int64_t start = blockIdx.x * row_vectors * kPerVector<T>;
@@ -199,9 +195,9 @@ std::int64_t softmax_parts_of(std::int64_t row_count,
                               std::uint32_t unit_count) {
   constexpr std::int64_t kMostParts = 1024;
   if (row_count == 0) return 1;
-  const std::int64_t wanted = (2 * static_cast<std::int64_t>(unit_count) + row_count - 1) / row_count;
-  return std::clamp<std::int64_t>(
-      std::min(wanted, row_vectors / kSplitThreads), 1, kMostParts);
+  const std::int64_t wanted =
+      (2 * static_cast<std::int64_t>(unit_count) + row_count - 1) / row_count;
+  return std::clamp<std::int64_t>(std::min(wanted, row_vectors / kSplitThreads), 1, kMostParts);
 }
 
 }  // namespace
@@ -213,10 +209,7 @@ std::uint64_t softmax_split_workspace_bytes(std::int64_t row_count,
   return static_cast<std::uint64_t>(parts * row_count) * sizeof(Online);
 }
 
-void launch_softmax_split(Element element,
-                          const DenseRows& rows,
-                          void* workspace,
-                          Stream stream) {
+void launch_softmax_split(Element element, const DenseRows& rows, void* workspace, Stream stream) {
   visit_row_element(element, [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t row_vectors = rows.n / kPerVector<T>;
@@ -255,10 +248,9 @@ void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream strea
 
 void launch_softmax_strided(Element element, const StridedRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {
-    softmax_strided<decltype(zero)><<<strided_row_blocks(rows.outer * rows.inner),
-                                      strided_row_threads(rows.n),
-                                      0,
-                                      stream>>>(rows);
+    softmax_strided<decltype(zero)>
+        <<<strided_row_blocks(rows.outer * rows.inner), strided_row_threads(rows.n), 0, stream>>>(
+            rows);
   });
 }
 

@@ -1,5 +1,6 @@
-// Sums: along dense rows, across adjacent columns, and over any strides. Where there are few sums of
-// many terms, each is made in parts, whose sums lie in the workspace until a second kernel adds them.
+// Sums: along dense rows, across adjacent columns, and over any strides. Where there are few sums
+// of many terms, each is made in parts, whose sums lie in the workspace until a second kernel adds
+// them.
 #include <algorithm>
 #include <type_traits>
 
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) sum_rows(const T* x,
   Accumulator<T> sum = 0;
 #pragma unroll
   for (int i = 0; i < kPer; ++i) sum += lanes[i];
-  sum = reduce_row(sum, Add{}, Accumulator<T>{0}, scratch);
+  sum = reduce_row<true>(sum, Add{}, Accumulator<T>{0}, scratch);
   if (threadIdx.x != 0 || row >= row_count) return;
   if (partial != nullptr) {
     partial[blockIdx.y * row_count + row] = sum;
@@ -128,8 +129,7 @@ __global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
   __shared__ Accumulator<T> scratch[kGroups][kColumnLanes * kWidth];
   const int lane = static_cast<int>(threadIdx.x) % kColumnLanes;
   const int first_row = static_cast<int>(threadIdx.x) / kColumnLanes;
-  const std::int64_t block_column =
-      static_cast<std::int64_t>(blockIdx.x) * (kColumnLanes * kWidth);
+  const std::int64_t block_column = static_cast<std::int64_t>(blockIdx.x) * (kColumnLanes * kWidth);
   const std::int64_t column = block_column + lane * kWidth;
   Accumulator<T> sums[kWidth];
 #pragma unroll
@@ -160,8 +160,7 @@ __global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
 #pragma unroll
   for (int i = 0; i < kWidth; ++i) {
 #pragma unroll
-    for (int mask = kGroup / 2; mask >= kColumnLanes; mask /= 2)
-      sums[i] += exchange(sums[i], mask);
+    for (int mask = kGroup / 2; mask >= kColumnLanes; mask /= 2) sums[i] += exchange(sums[i], mask);
   }
   const int in_group = static_cast<int>(threadIdx.x) % kGroup;
   if (in_group < kColumnLanes) {
@@ -183,10 +182,8 @@ __global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
 
 /// One block for each sum, or for several in turn.
 template <class T>
-__global__ void __launch_bounds__(kThreads) sum_strided(const T* x,
-                                                        T* out,
-                                                        Axes<2> kept,
-                                                        Axes<1> summed) {
+__global__ void __launch_bounds__(kThreads)
+    sum_strided(const T* x, T* out, Axes<2> kept, Axes<1> summed) {
   __shared__ Accumulator<T> scratch[kGroup];
   for (std::int64_t number = blockIdx.x; number < kept.count; number += gridDim.x) {
     std::int64_t at[2];
@@ -204,10 +201,8 @@ __global__ void __launch_bounds__(kThreads) sum_strided(const T* x,
 
 /// Adds the parts: one group of 32 lanes for each sum.
 template <class T>
-__global__ void __launch_bounds__(kThreads) add_parts(const Accumulator<T>* partial,
-                                                      T* out,
-                                                      Axes<2> kept,
-                                                      std::int64_t parts) {
+__global__ void __launch_bounds__(kThreads)
+    add_parts(const Accumulator<T>* partial, T* out, Axes<2> kept, std::int64_t parts) {
   const std::int64_t number =
       static_cast<std::int64_t>(blockIdx.x) * (kThreads / kGroup) + threadIdx.x / kGroup;
   const std::int64_t safe = number < kept.count ? number : 0;
@@ -225,8 +220,10 @@ template <class T>
 void start_add_parts(const Sums& sums, std::int64_t parts, Stream stream) {
   constexpr int kPerBlock = kThreads / kGroup;
   const auto blocks = static_cast<unsigned>((sums.kept.count + kPerBlock - 1) / kPerBlock);
-  add_parts<T><<<blocks, kThreads, 0, stream>>>(
-      static_cast<const Accumulator<T>*>(sums.workspace), static_cast<T*>(sums.out), sums.kept, parts);
+  add_parts<T><<<blocks, kThreads, 0, stream>>>(static_cast<const Accumulator<T>*>(sums.workspace),
+                                                static_cast<T*>(sums.out),
+                                                sums.kept,
+                                                parts);
 }
 
 template <class Visit>
@@ -321,8 +318,8 @@ constexpr std::int64_t kMostOuter = 65535;  // of a grid's z
 std::uint64_t sum_workspace_bytes(std::int64_t kept_count,
                                   std::int64_t n,
                                   std::uint32_t unit_count) {
-  const std::int64_t parts = std::max(row_parts(kept_count, n, unit_count),
-                                      column_parts(kept_count, n, 8, unit_count));
+  const std::int64_t parts =
+      std::max(row_parts(kept_count, n, unit_count), column_parts(kept_count, n, 8, unit_count));
   return parts > 1 ? static_cast<std::uint64_t>(parts * kept_count) * sizeof(unsigned long long)
                    : 0;
 }
@@ -333,9 +330,8 @@ void launch_sum_rows(Element element, const Sums& sums, Stream stream) {
 
 void launch_sum_strided(Element element, const Sums& sums, Stream stream) {
   const Axes<2>& kept = sums.kept;
-  const bool by_columns = kept.rank >= 1 && kept.rank <= 2 &&
-                          kept.strides[0][kept.rank - 1] == 1 && sums.summed.rank <= 1 &&
-                          (kept.rank == 1 || kept.sizes[0] <= kMostOuter);
+  const bool by_columns = kept.rank >= 1 && kept.rank <= 2 && kept.strides[0][kept.rank - 1] == 1 &&
+                          sums.summed.rank <= 1 && (kept.rank == 1 || kept.sizes[0] <= kMostOuter);
   visit_element(element, [&](auto zero) {
     using T = decltype(zero);
     if (by_columns && columns_are_whole<T>(sums, kWidest<T>)) {
@@ -345,8 +341,9 @@ void launch_sum_strided(Element element, const Sums& sums, Stream stream) {
     unsigned threads = kGroup;
     while (threads < kThreads && threads < sums.summed.count) threads *= 2;
     constexpr std::int64_t kMostBlocks = 1 << 20;
-    sum_strided<T><<<static_cast<unsigned>(std::min(kept.count, kMostBlocks)), threads, 0, stream>>>(
-        static_cast<const T*>(sums.x), static_cast<T*>(sums.out), kept, sums.summed);
+    sum_strided<T>
+        <<<static_cast<unsigned>(std::min(kept.count, kMostBlocks)), threads, 0, stream>>>(
+            static_cast<const T*>(sums.x), static_cast<T*>(sums.out), kept, sums.summed);
   });
 }
 

@@ -1,6 +1,7 @@
 // MatMulFwdOp: the plain product, for any strides.
-#include "host/product.hpp"
 #include "tenon/contracts/matmul.h"
+
+#include "host/product.hpp"
 
 namespace tenon::gpu {
 namespace {

@@ -1,9 +1,10 @@
 // RMSNormFwdOp, LayerNormFwdOp and SoftmaxFwdOp: rows held on the chip where they fit, any rows
 // otherwise.
+#include "kernels/rows.hpp"
+
 #include <limits>
 
 #include "host/arguments.hpp"
-#include "kernels/rows.hpp"
 #include "tenon/contracts/norm.h"
 #include "tenon/contracts/reduction.h"
 

@@ -1,6 +1,7 @@
 // SumFwdOp: along dense rows, and for any strides.
-#include "host/arguments.hpp"
 #include "kernels/sum.hpp"
+
+#include "host/arguments.hpp"
 #include "tenon/contracts/reduction.h"
 
 namespace tenon::gpu {

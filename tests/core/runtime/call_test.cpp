@@ -1,4 +1,5 @@
 // The seven steps of a call and the state of an instance, on scripted kernel types.
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -566,6 +567,80 @@ TEST_SUITE("core/runtime/call") {
     });
     REQUIRE(op.call({{"x", x}}));
     CHECK(streams == std::vector<void*>{&outer, &inner, &outer, nullptr});
+  }
+
+  TEST_CASE("while a stream captures nothing is built; a call that was made before goes through") {
+    World w;
+    FakeRow& row = w.row("fast");
+    Op op = w.make();
+    const Tensor out = w.tensor({3});
+    CallOptions into;
+    into.out = &out.view();
+    const Tensor x = w.tensor({3});
+    REQUIRE(op.call({{"x", x}}, into));
+
+    w.kind.capturing = true;
+    const auto hit = op.call({{"x", x}}, into);
+    const auto miss = op.call({{"x", w.tensor({4})}});
+    w.kind.capturing = false;
+    const auto after = op.call({{"x", w.tensor({4})}});
+
+    CHECK(hit);
+    REQUIRE_FALSE(miss);
+    CHECK(miss.error().code() == ErrorCode::kBuildFailed);
+    CHECK(miss.error().message().find("captures") != std::string::npos);
+    CHECK(miss.error().hint().find("before the capture") != std::string::npos);
+    CHECK(after);
+    CHECK(row.builds == 2);
+  }
+
+  TEST_CASE("while a stream captures no workspace is made") {
+    World w;
+    FakeRow& row = w.row("fast");
+    row.workspace_bytes = 1000;
+    row.identity_is_empty = true;
+    Op op = w.make();
+    const Tensor out = w.tensor({3});
+    CallOptions into;
+    into.out = &out.view();
+    const Tensor x = w.tensor({3});
+    REQUIRE(op.call({{"x", x}}, into));
+    int other_stream = 0;
+
+    w.kind.capturing = true;
+    const auto refused = on_stream(w.fake, &other_stream, [&] {
+      return op.call({{"x", x}}, into);
+    });
+
+    w.kind.capturing = false;
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kBuildFailed);
+    CHECK(on_stream(w.fake, &other_stream, [&] { return op.call({{"x", x}}, into); }));
+  }
+
+  TEST_CASE("what an earlier launch left behind is a late DeviceError, not this launch's failure") {
+    World w;
+    FakeRow& row = w.row("fast");
+    Op op = w.make();
+    REQUIRE(op.call({{"x", w.tensor({3})}}));
+    row.launch = [](const tenon_launch&, tenon_reason&) { return TENON_DEVICE; };
+
+    w.kind.left = "an illegal address";
+    const auto late = op.call({{"x", w.tensor({3})}});
+    w.kind.left = nullptr;
+    const auto own = op.call({{"x", w.tensor({3})}});
+
+    const auto has = [](const Error& error, const std::string& field) {
+      return std::any_of(error.fields().begin(), error.fields().end(), [&](const auto& each) {
+        return each.first == field;
+      });
+    };
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code() == ErrorCode::kDeviceError);
+    CHECK(late.error().message().find("an illegal address") != std::string::npos);
+    CHECK(has(late.error(), "late"));
+    REQUIRE_FALSE(own);
+    CHECK_FALSE(has(own.error(), "late"));
   }
 
   TEST_CASE("D67: threads released together build an identity once and all get the same kernel") {

@@ -252,6 +252,8 @@ struct FakeKind {
   int enumerations = 0;
   std::int64_t live_bytes = 0;
   int allocations = 0;
+  bool capturing = false;      ///< every stream captures
+  const char* left = nullptr;  ///< what an earlier launch left behind
   std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
   std::vector<tenon_str> arch_strs;
 
@@ -325,8 +327,17 @@ struct FakeKind {
     k.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status {
       return TENON_OK;
     };
-    k.last_error = [](void*, const tenon_device*, std::uint32_t, tenon_reason*) -> tenon_status {
+    k.stream_is_capturing =
+        [](void* c, const tenon_device*, void*, std::uint32_t* yes, tenon_reason*) -> tenon_status {
+      *yes = static_cast<FakeKind*>(c)->capturing ? 1 : 0;
       return TENON_OK;
+    };
+    k.last_error =
+        [](void* c, const tenon_device*, std::uint32_t, tenon_reason* reason) -> tenon_status {
+      const char* left = static_cast<FakeKind*>(c)->left;
+      if (left == nullptr) return TENON_OK;
+      std::snprintf(reason->text, sizeof reason->text, "%s", left);
+      return TENON_DEVICE;
     };
     return k;
   }

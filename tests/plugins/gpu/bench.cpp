@@ -1,5 +1,5 @@
-// tenon_gpu_bench: device times of the rows that scripts/gpu_bench.sh compares with PyTorch, and the
-// rate at which the host enqueues calls. One line of JSON for each row.
+// tenon_gpu_bench: device times of the rows that scripts/gpu_bench.sh compares with PyTorch, and
+// the rate at which the host enqueues calls. One line of JSON for each row.
 //
 //   tenon_gpu_bench --plugin PATH... [--kind KIND] [--kernel OP=KEY]...
 #include <algorithm>
@@ -40,12 +40,24 @@ std::int64_t bytes_of(const Dims& shape, DType dtype) {
   return element_count(shape).value_or(0) * static_cast<std::int64_t>(size_bytes_of(dtype));
 }
 
-Row row(const std::string& name, const char* op, const char* interface,
-        std::vector<NamedValue> params, std::vector<std::pair<std::string, Dims>> inputs,
-        const Dims& out, double flops = 0) {
+Row row(const std::string& name,
+        const char* op,
+        const char* interface,
+        std::vector<NamedValue> params,
+        std::vector<std::pair<std::string, Dims>> inputs,
+        const Dims& out,
+        double flops = 0) {
   Row made;
   made.name = name;
-  made.call = {op, interface, std::move(params), {}, DType::kBFloat16, out, Layout::kDense, 1, false,
+  made.call = {op,
+               interface,
+               std::move(params),
+               {},
+               DType::kBFloat16,
+               out,
+               Layout::kDense,
+               1,
+               false,
                std::nullopt};
   made.inputs = std::move(inputs);
   made.bytes = static_cast<double>(bytes_of(out, made.call.dtype));
@@ -62,42 +74,69 @@ std::vector<Row> rows() {
   };
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {2048, 4096}, {32768, 4096}, {32768, 16384}, {1, 4096}}) {
-    all.push_back(row("rms_norm " + size(m, n), "RMSNormFwdOp", "rms_norm_fwd",
+    all.push_back(row("rms_norm " + size(m, n),
+                      "RMSNormFwdOp",
+                      "rms_norm_fwd",
                       {{"normalized_shape", Value({n})}, {"eps", 1e-6}},
-                      {{"x", Dims{m, n}}, {"weight", Dims{n}}}, Dims{m, n}));
+                      {{"x", Dims{m, n}}, {"weight", Dims{n}}},
+                      Dims{m, n}));
   }
   for (const auto& [m, n] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{2048, 4096}, {32768, 4096}}) {
-    all.push_back(row("layer_norm " + size(m, n), "LayerNormFwdOp", "layer_norm_fwd",
+    all.push_back(row("layer_norm " + size(m, n),
+                      "LayerNormFwdOp",
+                      "layer_norm_fwd",
                       {{"normalized_shape", Value({n})}},
-                      {{"x", Dims{m, n}}, {"weight", Dims{n}}, {"bias", Dims{n}}}, Dims{m, n}));
+                      {{"x", Dims{m, n}}, {"weight", Dims{n}}, {"bias", Dims{n}}},
+                      Dims{m, n}));
   }
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {32768, 1024}, {32768, 4096}, {4, 128256}}) {
-    all.push_back(row("softmax " + size(m, n), "SoftmaxFwdOp", "softmax_fwd", {},
-                      {{"x", Dims{m, n}}}, Dims{m, n}));
+    all.push_back(row("softmax " + size(m, n),
+                      "SoftmaxFwdOp",
+                      "softmax_fwd",
+                      {},
+                      {{"x", Dims{m, n}}},
+                      Dims{m, n}));
   }
-  all.push_back(row("sum 2048x4096 last", "SumFwdOp", "sum_fwd", {{"dim", Value({-1})}},
-                    {{"x", Dims{2048, 4096}}}, Dims{2048}));
-  all.push_back(row("sum 2048x4096 first", "SumFwdOp", "sum_fwd", {{"dim", Value({0})}},
-                    {{"x", Dims{2048, 4096}}}, Dims{4096}));
-  all.push_back(row("add 67108864", "AddFwdOp", "add_fwd", {},
-                    {{"self", Dims{67108864}}, {"other", Dims{67108864}}}, Dims{67108864}));
-  all.push_back(row("gelu 67108864", "GeluFwdOp", "gelu_fwd", {}, {{"x", Dims{67108864}}},
+  all.push_back(row("sum 2048x4096 last",
+                    "SumFwdOp",
+                    "sum_fwd",
+                    {{"dim", Value({-1})}},
+                    {{"x", Dims{2048, 4096}}},
+                    Dims{2048}));
+  all.push_back(row("sum 2048x4096 first",
+                    "SumFwdOp",
+                    "sum_fwd",
+                    {{"dim", Value({0})}},
+                    {{"x", Dims{2048, 4096}}},
+                    Dims{4096}));
+  all.push_back(row("add 67108864",
+                    "AddFwdOp",
+                    "add_fwd",
+                    {},
+                    {{"self", Dims{67108864}}, {"other", Dims{67108864}}},
                     Dims{67108864}));
-  all.push_back(row("copy 67108864", "CopyFwdOp", "copy_fwd", {}, {{"x", Dims{67108864}}},
-                    Dims{67108864}));
+  all.push_back(
+      row("gelu 67108864", "GeluFwdOp", "gelu_fwd", {}, {{"x", Dims{67108864}}}, Dims{67108864}));
+  all.push_back(
+      row("copy 67108864", "CopyFwdOp", "copy_fwd", {}, {{"x", Dims{67108864}}}, Dims{67108864}));
   struct Gemm {
     std::int64_t m, n, k;
   };
-  for (const Gemm& g : {Gemm{4096, 4096, 4096}, Gemm{8192, 8192, 8192}, Gemm{2048, 14336, 4096},
-                        Gemm{1, 4096, 4096}, Gemm{16, 4096, 4096}}) {
-    Row made = row("gemm NT " + std::to_string(g.m) + "x" + std::to_string(g.n) + "x" +
-                       std::to_string(g.k),
-                   "MatMulFwdOp", "matmul_fwd", {},
-                   {{"a", Dims{g.m, g.k}}, {"b", Dims{g.n, g.k}}}, Dims{g.m, g.n},
-                   2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) *
-                       static_cast<double>(g.k));
+  for (const Gemm& g : {Gemm{4096, 4096, 4096},
+                        Gemm{8192, 8192, 8192},
+                        Gemm{2048, 14336, 4096},
+                        Gemm{1, 4096, 4096},
+                        Gemm{16, 4096, 4096}}) {
+    Row made = row(
+        "gemm NT " + std::to_string(g.m) + "x" + std::to_string(g.n) + "x" + std::to_string(g.k),
+        "MatMulFwdOp",
+        "matmul_fwd",
+        {},
+        {{"a", Dims{g.m, g.k}}, {"b", Dims{g.n, g.k}}},
+        Dims{g.m, g.n},
+        2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k));
     made.transpose_b = true;
     all.push_back(std::move(made));
   }
@@ -123,12 +162,17 @@ Tensor random_tensor(Bench& bench, const Dims& shape, DType dtype) {
   Tensor out = must(bench.devices().make_tensor(
       dtype, shape, bench.device(), must(bench.devices().default_stream(bench.entry()))));
   const auto element = static_cast<std::int64_t>(size_bytes_of(dtype));
-  must(bench.devices().copy_bytes(bench.device(), out.view().first(), Device{},
-                                  host.view().first(), static_cast<std::size_t>(some * element)));
+  must(bench.devices().copy_bytes(bench.device(),
+                                  out.view().first(),
+                                  Device{},
+                                  host.view().first(),
+                                  static_cast<std::size_t>(some * element)));
   for (std::int64_t done = some; done < count; done += some) {
     const std::int64_t next = std::min(some, count - done);
-    must(bench.devices().copy_bytes(bench.device(), out.view().first() + done * element,
-                                    bench.device(), out.view().first(),
+    must(bench.devices().copy_bytes(bench.device(),
+                                    out.view().first() + done * element,
+                                    bench.device(),
+                                    out.view().first(),
                                     static_cast<std::size_t>(next * element)));
   }
   return out;
@@ -146,9 +190,10 @@ std::unique_ptr<Set> make_set(Bench& bench, const Row& row, const OpDecl& decl) 
     }
     set->views.push_back(view);
   }
-  set->out = must(bench.devices().make_tensor(
-      row.call.dtype, row.call.out_shape, bench.device(),
-      must(bench.devices().default_stream(bench.entry()))));
+  set->out = must(bench.devices().make_tensor(row.call.dtype,
+                                              row.call.out_shape,
+                                              bench.device(),
+                                              must(bench.devices().default_stream(bench.entry()))));
   set->pointers.assign(decl.inputs.size(), nullptr);
   for (std::size_t i = 0; i < row.inputs.size(); ++i)
     set->pointers[*decl.input_index(row.inputs[i].first)] = &set->views[i];
@@ -202,40 +247,50 @@ Times time_replays(Bench& bench, void* stream, int calls, const std::function<vo
 void bench_row(Bench& bench, const Row& row, const std::string& key, void* stream) {
   auto op = bench.make(row.call, key);
   if (!op) {
-    std::printf("{\"row\": \"%s\", \"error\": \"%s\"}\n", row.name.c_str(),
-                op.error().message().c_str());
+    std::printf(
+        "{\"row\": \"%s\", \"error\": \"%s\"}\n", row.name.c_str(), op.error().message().c_str());
     return;
   }
   const auto set_bytes = static_cast<std::int64_t>(row.bytes);
-  const auto wanted = std::clamp<std::int64_t>(kRotateBytes / std::max<std::int64_t>(set_bytes, 1),
-                                               2, 64);
+  const auto wanted =
+      std::clamp<std::int64_t>(kRotateBytes / std::max<std::int64_t>(set_bytes, 1), 2, 64);
   std::vector<std::unique_ptr<Set>> sets;
   for (std::int64_t i = 0; i < wanted; ++i) sets.push_back(make_set(bench, row, op->decl()));
   const int calls = std::max<int>(kFewestCalls, static_cast<int>(sets.size()));
   const auto enqueue = [&] {
     for (int i = 0; i < calls; ++i) {
       Set& set = *sets[static_cast<std::size_t>(i) % sets.size()];
-      must(on_stream(bench.device(), stream,
-                     [&] { return op->call_out(set.arguments, set.out.view()); }));
+      must(on_stream(
+          bench.device(), stream, [&] { return op->call_out(set.arguments, set.out.view()); }));
     }
   };
   enqueue();
   must(bench.devices().synchronize(bench.entry()));
   const std::string kernel = op->last_call() ? op->last_call()->kernel() : "";
   const Times times = time_replays(bench, stream, calls, enqueue);
-  std::printf("{\"row\": \"%s\", \"kernel\": \"%s\", \"us\": %.2f, \"p10_us\": %.2f, "
-              "\"p90_us\": %.2f, \"gb_per_s\": %.0f, \"tflop_per_s\": %.1f, \"sets\": %lld}\n",
-              row.name.c_str(), kernel.c_str(), times.median_us, times.low_us, times.high_us,
-              row.bytes / times.median_us / 1e3, row.flops / times.median_us / 1e6,
-              static_cast<long long>(wanted));
+  std::printf(
+      "{\"row\": \"%s\", \"kernel\": \"%s\", \"us\": %.2f, \"p10_us\": %.2f, "
+      "\"p90_us\": %.2f, \"gb_per_s\": %.0f, \"tflop_per_s\": %.1f, \"sets\": %lld}\n",
+      row.name.c_str(),
+      kernel.c_str(),
+      times.median_us,
+      times.low_us,
+      times.high_us,
+      row.bytes / times.median_us / 1e3,
+      row.flops / times.median_us / 1e6,
+      static_cast<long long>(wanted));
   std::fflush(stdout);
 }
 
 /// Host time of a call and of the bare launch of the same built kernel is in
 /// tests/bench; here: how many calls a second the host enqueues.
 void bench_launches(Bench& bench, void* stream) {
-  const Row small = row("launches", "AddFwdOp", "add_fwd", {},
-                        {{"self", Dims{4096}}, {"other", Dims{4096}}}, Dims{4096});
+  const Row small = row("launches",
+                        "AddFwdOp",
+                        "add_fwd",
+                        {},
+                        {{"self", Dims{4096}}, {"other", Dims{4096}}},
+                        Dims{4096});
   Op op = must(bench.make(small.call, ""));
   const auto set = make_set(bench, small, op.decl());
   constexpr int kCalls = 20000;
@@ -254,11 +309,12 @@ void bench_launches(Bench& bench, void* stream) {
   std::sort(rates.begin(), rates.end());
   const Times replay = time_replays(bench, stream, 1000, [&] {
     for (int i = 0; i < 1000; ++i)
-      must(on_stream(bench.device(), stream,
-                     [&] { return op.call_out(set->arguments, set->out.view()); }));
+      must(on_stream(
+          bench.device(), stream, [&] { return op.call_out(set->arguments, set->out.view()); }));
   });
   std::printf("{\"row\": \"launches of add 4096\", \"calls_per_s\": %.0f, \"replay_us\": %.3f}\n",
-              rates[rates.size() / 2], replay.median_us);
+              rates[rates.size() / 2],
+              replay.median_us);
 }
 
 }  // namespace

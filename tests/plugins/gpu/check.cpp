@@ -75,8 +75,7 @@ Tensor absolute_of(const Tensor& tensor) {
   auto* to = copy.view().first();
   const std::size_t size = size_bytes_of(tensor.dtype());
   cli::for_each_element(tensor.view(), [&](const std::byte* element, std::int64_t) {
-    store_from_double(
-        tensor.dtype(), to, std::fabs(load_as_double(tensor.dtype(), element)));
+    store_from_double(tensor.dtype(), to, std::fabs(load_as_double(tensor.dtype(), element)));
     to += size;
   });
   return copy;
@@ -161,8 +160,8 @@ void Tally::fail(const std::string& group, const std::string& what) {
   std::fflush(stdout);
 }
 bool Tally::print() const {
-  std::printf("%-52s %7s %7s %8s %10s\n", "kernel and dtype", "passed", "failed", "refused",
-              "worst ulp");
+  std::printf(
+      "%-52s %7s %7s %8s %10s\n", "kernel and dtype", "passed", "failed", "refused", "worst ulp");
   std::size_t passed = 0;
   for (const auto& [group, row] : rows_) {
     std::printf("%-52s %7zu %7zu %8zu %10.3g\n",
@@ -228,8 +227,7 @@ void Bench::check(const Call& call, std::string_view what) {
 }
 
 void Bench::check_key(const Call& call, const std::string& key, const std::string& what) {
-  const std::string group =
-      call.op + " " + key + " " + std::string(name_of(call.dtype));
+  const std::string group = call.op + " " + key + " " + std::string(name_of(call.dtype));
   auto op = make(call, key);
   if (!op) return tally_.fail(group, what + ": " + op.error().to_string());
   std::vector<Tensor> on_device;
@@ -237,9 +235,9 @@ void Bench::check_key(const Call& call, const std::string& key, const std::strin
   for (const auto& [name, tensor] : call.inputs) on_device.push_back(to_device(*this, tensor));
   for (std::size_t i = 0; i < on_device.size(); ++i)
     named.emplace_back(call.inputs[i].first, on_device[i]);
-  const Tensor out = call.in_place ? on_device[*call.in_place]
-                                   : to_device(*this, make_host(call.dtype, call.out_shape,
-                                                                call.out_layout));
+  const Tensor out = call.in_place
+                         ? on_device[*call.in_place]
+                         : to_device(*this, make_host(call.dtype, call.out_shape, call.out_layout));
   CallOptions options;
   options.out = &out.view();
   options.device = device_;
@@ -288,8 +286,8 @@ void Bench::check_key(const Call& call, const std::string& key, const std::strin
   facts.sequential = is_sequential(call.op, key);
   cli::Bound bound = cli::bound_of(op->decl(), call.dtype, facts);
   if (call.exact) bound = cli::Bound{0.5, 0, 0};
-  const cli::OutputCheck check = cli::compare(
-      got.view(), reference.front().view(), terms ? &terms->view() : nullptr, bound);
+  const cli::OutputCheck check =
+      cli::compare(got.view(), reference.front().view(), terms ? &terms->view() : nullptr, bound);
   if (check.ok) return tally_.pass(group, check.max_ulp);
   char text[256];
   std::snprintf(text,

@@ -43,8 +43,8 @@ struct Call {
   DType dtype = DType::kFloat32;
   Dims out_shape;
   Layout out_layout = Layout::kDense;
-  std::int64_t term_count = 1;  ///< of each sum
-  bool exact = false;           ///< results must be equal
+  std::int64_t term_count = 1;          ///< of each sum
+  bool exact = false;                   ///< results must be equal
   std::optional<std::size_t> in_place;  ///< the input that is also the output
 };
 
@@ -81,10 +81,9 @@ class Bench {
   [[nodiscard]] const tenon_device_kind& kind() const { return *kind_; }
   template <class T>
   [[nodiscard]] const T* extension(std::string_view name) const {
-    return kind_->extension == nullptr
-               ? nullptr
-               : static_cast<const T*>(
-                     kind_->extension(kind_->context, {name.data(), name.size()}, 1));
+    return kind_->extension == nullptr ? nullptr
+                                       : static_cast<const T*>(kind_->extension(
+                                             kind_->context, {name.data(), name.size()}, 1));
   }
   [[nodiscard]] Tally& tally() { return tally_; }
   /// Keys of this plugin's kernel types of an interface that serve the dtype.
@@ -128,7 +127,11 @@ void check_beyond_31_bits(Bench& bench);
 void check_hits(Bench& bench);
 void check_streams(Bench& bench);
 void check_capture(Bench& bench);
-void check_errors(Bench& bench, const std::string& program, const std::vector<std::string>& plugins);
+/// With a second card of the kind: copies between the two, calls on it, a stream of the wrong one.
+void check_two_cards(Bench& bench);
+void check_errors(Bench& bench,
+                  const std::string& program,
+                  const std::vector<std::string>& plugins);
 /// In a process of its own: makes a kernel read an illegal address, and says what was reported.
 int provoke_illegal_address(Bench& bench);
 

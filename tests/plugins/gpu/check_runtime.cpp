@@ -33,8 +33,11 @@ std::unique_ptr<Ready> make_ready(Bench& bench, const Call& call, const std::str
   std::vector<Tensor> inputs;
   for (const auto& [name, tensor] : call.inputs) inputs.push_back(to_device(bench, tensor));
   auto ready = std::make_unique<Ready>(
-      Ready{must(bench.make(call, key)), std::move(inputs),
-            to_device(bench, make_host(call.dtype, call.out_shape, call.out_layout)), {}, {}});
+      Ready{must(bench.make(call, key)),
+            std::move(inputs),
+            to_device(bench, make_host(call.dtype, call.out_shape, call.out_layout)),
+            {},
+            {}});
   // Absent optional inputs stay null.
   const OpDecl& decl = ready->op.decl();
   ready->views.assign(decl.inputs.size(), nullptr);
@@ -56,22 +59,42 @@ std::vector<Call> sample_calls() {
   };
   const Dims rows{64, 1024};
   std::vector<Call> calls;
-  const auto add = [&](const char* op, const char* interface, std::vector<NamedValue> params,
-                       std::vector<std::pair<std::string, Tensor>> inputs, const Dims& out) {
-    calls.push_back({op, interface, std::move(params), std::move(inputs), dtype, out,
-                     Layout::kDense, 1, false, std::nullopt});
+  const auto add = [&](const char* op,
+                       const char* interface,
+                       std::vector<NamedValue> params,
+                       std::vector<std::pair<std::string, Tensor>> inputs,
+                       const Dims& out) {
+    calls.push_back({op,
+                     interface,
+                     std::move(params),
+                     std::move(inputs),
+                     dtype,
+                     out,
+                     Layout::kDense,
+                     1,
+                     false,
+                     std::nullopt});
   };
   add("AddFwdOp", "add_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
   add("MulFwdOp", "mul_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
   add("GeluFwdOp", "gelu_fwd", {}, {{"x", tensor(rows)}}, rows);
   add("CopyFwdOp", "copy_fwd", {}, {{"x", tensor(rows)}}, rows);
-  add("RMSNormFwdOp", "rms_norm_fwd", {{"normalized_shape", Value({1024})}},
-      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}}, rows);
-  add("LayerNormFwdOp", "layer_norm_fwd", {{"normalized_shape", Value({1024})}},
-      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}, {"bias", tensor(Dims{1024})}}, rows);
+  add("RMSNormFwdOp",
+      "rms_norm_fwd",
+      {{"normalized_shape", Value({1024})}},
+      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}},
+      rows);
+  add("LayerNormFwdOp",
+      "layer_norm_fwd",
+      {{"normalized_shape", Value({1024})}},
+      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}, {"bias", tensor(Dims{1024})}},
+      rows);
   add("SoftmaxFwdOp", "softmax_fwd", {}, {{"x", tensor(rows)}}, rows);
   add("SumFwdOp", "sum_fwd", {{"dim", Value({-1})}}, {{"x", tensor(Dims{2, 262144})}}, Dims{2});
-  add("MatMulFwdOp", "matmul_fwd", {}, {{"a", tensor(Dims{128, 256})}, {"b", tensor(Dims{256, 64})}},
+  add("MatMulFwdOp",
+      "matmul_fwd",
+      {},
+      {{"a", tensor(Dims{128, 256})}, {"b", tensor(Dims{256, 64})}},
       Dims{128, 64});
   return calls;
 }
@@ -156,8 +179,8 @@ void check_streams(Bench& bench) {
     const Tensor good = to_host(bench, input);
     const auto size = input.storage()->size_bytes();
     std::vector<std::byte> poison(size, std::byte{0x3c});
-    must(bench.devices().copy_bytes(bench.device(), input.storage()->memory(), Device{},
-                                    poison.data(), size));
+    must(bench.devices().copy_bytes(
+        bench.device(), input.storage()->memory(), Device{}, poison.data(), size));
     // Keep a pinned copy: a copy from pageable memory would wait.
     void* pinned = nullptr;
     kind.alloc(kind.context, device, TENON_MEMORY_PINNED, size, stream, &pinned, &reason);
@@ -167,7 +190,8 @@ void check_streams(Bench& bench) {
     host.kind = {"cpu", 3};
     const auto start = Clock::now();
     test->delay(kind.context, device, stream, 200'000'000, &reason);
-    kind.copy(kind.context, device, input.storage()->memory(), &host, pinned, size, stream, &reason);
+    kind.copy(
+        kind.context, device, input.storage()->memory(), &host, pinned, size, stream, &reason);
     const auto called = on_stream(bench.device(), stream, [&] { return ready(); });
     const double returned_ms =
         std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -202,8 +226,8 @@ void check_capture(Bench& bench) {
     kind.stream_synchronize(kind.context, device, stream, &reason);
     const auto clear = [&] {
       std::vector<std::byte> poison(ready.out.storage()->size_bytes(), std::byte{0xa5});
-      must(bench.devices().copy_bytes(bench.device(), ready.out.storage()->memory(), Device{},
-                                      poison.data(), poison.size()));
+      must(bench.devices().copy_bytes(
+          bench.device(), ready.out.storage()->memory(), Device{}, poison.data(), poison.size()));
     };
     clear();
     tenon_status status = graph->begin(kind.context, device, stream, &reason);
@@ -211,9 +235,9 @@ void check_capture(Bench& bench) {
     void* captured = nullptr;
     if (status == TENON_OK) status = graph->end(kind.context, device, stream, &captured, &reason);
     if (status != TENON_OK || !called) {
-      return bench.tally().fail("capture: " + group,
-                                std::string(reason.text) +
-                                    (called ? std::string() : called.error().to_string()));
+      return bench.tally().fail(
+          "capture: " + group,
+          std::string(reason.text) + (called ? std::string() : called.error().to_string()));
     }
     bool right = bytes_of(bench, ready.out) != expected;  // nothing ran yet
     for (int replay = 0; replay < 2; ++replay) {
@@ -237,9 +261,9 @@ void check_capture(Bench& bench) {
   void* captured = nullptr;
   graph->end(kind.context, device, stream, &captured, &reason);
   if (captured != nullptr) graph->destroy(kind.context, device, captured, &reason);
-  std::printf("  a first call in a capture: %s\n",
-              first ? "built already by an earlier instance, captured"
-                    : first.error().to_string().c_str());
+  std::printf(
+      "  a first call in a capture: %s\n",
+      first ? "built already by an earlier instance, captured" : first.error().to_string().c_str());
   const auto next = (*fresh)();
   if (next) {
     bench.tally().pass("capture: the call after it", 0);
@@ -261,8 +285,7 @@ int provoke_illegal_address(Bench& bench) {
   bad.byte_offset = 0;
   ready->views[0] = &bad;
   const auto launched = (*ready)();
-  std::printf("    the launch: %s\n",
-              launched ? "accepted" : launched.error().to_string().c_str());
+  std::printf("    the launch: %s\n", launched ? "accepted" : launched.error().to_string().c_str());
   const auto waited = bench.devices().synchronize(bench.entry());
   std::printf("    waiting: %s\n", waited ? "no error" : waited.error().to_string().c_str());
   ready->views[0] = &ready->inputs.front().view();
@@ -279,7 +302,88 @@ int provoke_illegal_address(Bench& bench) {
   std::_Exit(launched && !waited && !next && lost ? 0 : 1);
 }
 
-void check_errors(Bench& bench, const std::string& program, const std::vector<std::string>& plugins) {
+void check_two_cards(Bench& bench) {
+  DeviceTable& devices = bench.devices();
+  const Device first = bench.device();
+  const Device second{first.kind, 1};
+  const auto found = devices.find(second);
+  if (!found) {
+    std::printf("  not run, there is one card: %s\n", found.error().message().c_str());
+    return;
+  }
+  const tenon_device_kind& kind = bench.kind();
+  const std::string group = "two cards: ";
+  std::mt19937_64 random(22);
+  const Tensor host = make_host(DType::kBFloat16, Dims{1 << 22}, Layout::kDense);
+  fill(host, Values::kNormal, random);
+  const auto size = host.storage()->size_bytes();
+  const Tensor here = to_device(bench, host);
+  const Tensor there =
+      must(devices.make_tensor(DType::kUInt8, Dims{static_cast<std::int64_t>(size)}, second));
+  std::vector<std::byte> back(size);
+  must(devices.copy_bytes(second, there.view().first(), first, here.storage()->memory(), size));
+  must(devices.copy_bytes(Device{}, back.data(), second, there.view().first(), size));
+  if (std::memcmp(back.data(), host.storage()->memory(), size) == 0) {
+    bench.tally().pass(group + "a copy from one to the other", 0);
+  } else {
+    bench.tally().fail(group + "a copy from one to the other", "other bytes arrived");
+  }
+
+  // A call on the second card, whatever card is current; and one with a stream of the first.
+  const Dims shape{64, 1024};
+  const Tensor x_host = make_host(DType::kBFloat16, shape, Layout::kDense);
+  fill(x_host, Values::kNormal, random);
+  Tensor x = must(devices.make_tensor(DType::kBFloat16, shape, second));
+  must(devices.copy_bytes(second,
+                          x.view().first(),
+                          Device{},
+                          x_host.view().first(),
+                          static_cast<std::size_t>(x_host.view().count()) * 2));
+  Op op = must(bench.runtime().make("MulFwdOp", {}));
+  const auto run = [&]() -> Result<void> {
+    auto results = op.call({{"self", x}, {"other", x}});
+    if (!results) return fail(std::move(results).error());
+    TENON_TRY(devices.synchronize(**found));
+    Tensor got = must(Tensor::host(DType::kBFloat16, shape));
+    TENON_TRY(devices.copy_bytes(Device{},
+                                 got.view().first(),
+                                 second,
+                                 results->front().view().first(),
+                                 static_cast<std::size_t>(got.view().count()) * 2));
+    for (std::int64_t i = 0; i < got.view().count(); ++i) {
+      const double value = load_as_double(DType::kBFloat16, x_host.view().first() + i * 2);
+      std::uint16_t expected = 0;
+      store_from_double(DType::kBFloat16, &expected, value * value);
+      if (std::memcmp(&expected, got.view().first() + i * 2, 2) != 0)
+        return fail(ErrorCode::kInternal, "a wrong result at " + std::to_string(i));
+    }
+    return {};
+  };
+  const auto called = run();
+  if (called) {
+    bench.tally().pass(group + "a call on the second", 0);
+  } else {
+    bench.tally().fail(group + "a call on the second", called.error().to_string());
+  }
+  tenon_reason reason = empty_reason();
+  void* stream = nullptr;
+  kind.stream_create(kind.context, &bench.entry().launch, &stream, &reason);
+  const auto wrong = on_stream(second, stream, run);
+  const auto after = run();
+  std::printf("  a stream of the other card: %s\n",
+              wrong ? "accepted" : wrong.error().to_string().c_str());
+  if (!wrong && after) {
+    bench.tally().pass(group + "a stream of the other card, and the next call", 0);
+  } else {
+    bench.tally().fail(group + "a stream of the other card, and the next call",
+                       after ? "the wrong stream was accepted" : after.error().to_string());
+  }
+  kind.stream_destroy(kind.context, &bench.entry().launch, stream, &reason);
+}
+
+void check_errors(Bench& bench,
+                  const std::string& program,
+                  const std::vector<std::string>& plugins) {
   const tenon_device_kind& kind = bench.kind();
   const tenon_device* device = &bench.entry().launch;
   tenon_reason reason = empty_reason();
@@ -300,7 +404,8 @@ void check_errors(Bench& bench, const std::string& program, const std::vector<st
   std::printf("  device 99: %s\n", absent ? "found" : absent.error().to_string().c_str());
   std::printf("  an illegal address, in a process of its own:\n");
   std::fflush(stdout);
-  std::string command = "'" + program + "' --illegal --kind " + std::string(bench.device().kind.name());
+  std::string command =
+      "'" + program + "' --illegal --kind " + std::string(bench.device().kind.name());
   for (const std::string& plugin : plugins) command += " --plugin '" + plugin + "'";
   const int ended = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
   if (ended == 0) {

@@ -45,7 +45,8 @@ Arguments parse(int count, char** texts) {
     }
   }
   if (out.kinds.empty()) out.kinds = {"cuda", "hip-nvidia"};
-  if (out.parts.empty()) out.parts = {"values", "long", "hits", "streams", "capture", "errors", "big"};
+  if (out.parts.empty())
+    out.parts = {"values", "long", "hits", "streams", "capture", "errors", "two", "big"};
   return out;
 }
 
@@ -105,6 +106,7 @@ bool run_kind(const Arguments& arguments, const std::string& kind) {
     if (part == "streams") check_streams(bench);
     if (part == "capture") check_capture(bench);
     if (part == "errors") check_errors(bench, arguments.program, arguments.plugins);
+    if (part == "two") check_two_cards(bench);
     if (part == "big") check_beyond_31_bits(bench);
     std::printf("%s: part %s took %.1f s, %zu failures\n",
                 kind.c_str(),
