@@ -278,15 +278,15 @@ PluginClasses<D, K, T> classes_of(const PluginSpec<D, K, T>&);
 template <const auto& Spec>
 class PluginEntry {
   using Classes = decltype(classes_of(Spec));
-  static constexpr const PluginData& kData = Spec.data();
-  static_assert(is_plugin_id(kData.id), "a plugin's id is [a-z][a-z0-9-]*");
-  static_assert(is_version(kData.version),
+  static constexpr const PluginData& data() { return Spec.data(); }
+  static_assert(is_plugin_id(data().id), "a plugin's id is [a-z][a-z0-9-]*");
+  static_assert(is_version(data().version),
                 "a plugin's version is numbers between dots, such as 1.2.0");
 
   static tenon_status init(const tenon_host* host, void** self, tenon_reason* reason) noexcept {
     *self = nullptr;
     return guarded(reason, [&] {
-      if (kData.on_init != nullptr) kData.on_init(Host(host));
+      if (data().on_init != nullptr) data().on_init(Host(host));
       Classes::make_all(Host(host));
     });
   }
@@ -295,8 +295,8 @@ class PluginEntry {
                                 tenon_reason* reason) noexcept {
     return guarded(reason, [&]() -> tenon_status {
       tenon_status status = Classes::add_all(*registrar, reason);
-      for (std::size_t i = 0; status == TENON_OK && i < kData.rows.count; ++i) {
-        const KernelRows rows = kData.rows.items[i]();
+      for (std::size_t i = 0; status == TENON_OK && i < data().rows.count; ++i) {
+        const KernelRows rows = data().rows.items[i]();
         status = registrar->add_kernel_types(
             registrar->context, rows.data(), rows.size(), sizeof(tenon_kernel_type), reason);
       }
@@ -306,7 +306,7 @@ class PluginEntry {
   static void shutdown(void*) noexcept {
     static_cast<void>(guarded(nullptr, [&] {
       Classes::destroy_all();
-      if (kData.on_shutdown != nullptr) kData.on_shutdown();
+      if (data().on_shutdown != nullptr) data().on_shutdown();
     }));
   }
 
@@ -317,14 +317,14 @@ class PluginEntry {
                         TENON_ABI_MINOR,
                         TENON_TARGET_MINOR,
                         0,
-                        to_str(kData.id),
-                        to_str(kData.version),
-                        to_str(kData.vendor),
-                        to_str(kData.manifest),
-                        kData.needs_kinds.items.data(),
-                        kData.options.items.data(),
-                        kData.needs_kinds.count,
-                        kData.options.count,
+                        to_str(data().id),
+                        to_str(data().version),
+                        to_str(data().vendor),
+                        to_str(data().manifest),
+                        data().needs_kinds.items.data(),
+                        data().options.items.data(),
+                        data().needs_kinds.count,
+                        data().options.count,
                         &init,
                         &enumerate,
                         &shutdown};
@@ -352,17 +352,17 @@ class PluginEntry {
   };
   static constexpr std::size_t put_archs(char* out) {
     ListWriter writer{out, 0, {}, 0};
-    for (std::size_t i = 0; i < kData.archs.count; ++i) writer(kData.archs.items[i]);
+    for (std::size_t i = 0; i < data().archs.count; ++i) writer(data().archs.items[i]);
     Classes::each_arch(writer);
     return writer.size_bytes;
   }
   static constexpr std::size_t put_depends(char* out) {
     ListWriter writer{out, 0, {}, 0};
-    for (std::size_t i = 0; i < kData.depends.count; ++i) writer(kData.depends.items[i]);
+    for (std::size_t i = 0; i < data().depends.count; ++i) writer(data().depends.items[i]);
     return writer.size_bytes;
   }
-  static constexpr std::size_t kIdBytes = kData.id.size() + 1;
-  static constexpr std::size_t kVersionBytes = kData.version.size() + 1;
+  static constexpr std::size_t kIdBytes = data().id.size() + 1;
+  static constexpr std::size_t kVersionBytes = data().version.size() + 1;
   static constexpr std::size_t kArchsBytes = put_archs(nullptr) + 1;
   static constexpr std::size_t kDependsBytes = put_depends(nullptr) + 1;
 
@@ -375,9 +375,9 @@ class PluginEntry {
     Note note{TENON_NOTE_FIXED(sizeof(Note), kIdBytes, kVersionBytes, kArchsBytes, kDependsBytes),
               {}};
     char* out = note.texts;
-    for (std::size_t i = 0; i < kData.id.size(); ++i) out[i] = kData.id[i];
+    for (std::size_t i = 0; i < data().id.size(); ++i) out[i] = data().id[i];
     out += kIdBytes;
-    for (std::size_t i = 0; i < kData.version.size(); ++i) out[i] = kData.version[i];
+    for (std::size_t i = 0; i < data().version.size(); ++i) out[i] = data().version[i];
     out += kVersionBytes;
     put_archs(out);
     put_depends(out + kArchsBytes);
