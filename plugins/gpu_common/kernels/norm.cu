@@ -122,10 +122,7 @@ template <bool kCentered>
 void on_chip(Element element, const DenseRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {
     using T = decltype(zero);
-    // One sum over short rows: two vectors a thread are quicker by 2 % on an H200; two sums, or
-    // long rows: four.
-    const std::int64_t wanted = !kCentered && rows.n <= 512 * kPerVector<T> ? 2 : 4;
-    over_dense_rows<T>(rows, wanted, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
+    over_dense_rows<T>(rows, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
       const auto start = [&](auto kernel) {
         kernel<<<grid, block, 0, stream>>>(static_cast<const T*>(rows.x),
                                            static_cast<const T*>(rows.weight),

@@ -45,12 +45,10 @@ struct RowShape {
 };
 inline RowShape row_shape(std::int64_t row_vectors,
                           std::int64_t row_count,
-                          std::uint32_t unit_count,
-                          std::int64_t wanted_vectors) {
+                          std::uint32_t unit_count) {
   // Few rows: as many threads as help, so that each row is over soon. Many rows: several vectors
   // for each thread, so that fewer threads wait for each other.
-  const std::int64_t per_thread =
-      row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 1 : wanted_vectors;
+  const std::int64_t per_thread = row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 1 : 4;
   std::int64_t threads = kGroup;
   while (threads < kMostRowThreads && threads * per_thread < row_vectors) threads *= 2;
   int vectors = 1;
@@ -59,11 +57,11 @@ inline RowShape row_shape(std::int64_t row_vectors,
   return {static_cast<int>(threads), rows, vectors};
 }
 
-/// Launches kernel<vectors>(...) over all rows. wanted_vectors: of a thread, where rows are many.
+/// Launches kernel<vectors>(...) over all rows.
 template <class T, class Start>
-void over_dense_rows(const DenseRows& rows, std::int64_t wanted_vectors, Start start) {
+void over_dense_rows(const DenseRows& rows, Start start) {
   const std::int64_t row_vectors = rows.n / kPerVector<T>;
-  const RowShape shape = row_shape(row_vectors, rows.row_count, rows.unit_count, wanted_vectors);
+  const RowShape shape = row_shape(row_vectors, rows.row_count, rows.unit_count);
   const dim3 block(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   const dim3 grid(static_cast<unsigned>((rows.row_count + shape.rows - 1) / shape.rows));
   start(grid, block, shape.vectors, static_cast<int>(row_vectors));

@@ -227,7 +227,7 @@ void launch_softmax_split(Element element, const DenseRows& rows, void* workspac
 void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {
     using T = decltype(zero);
-    over_dense_rows<T>(rows, 4, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
+    over_dense_rows<T>(rows, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
       const auto start = [&](auto kernel) {
         kernel<<<grid, block, 0, stream>>>(
             static_cast<const T*>(rows.x), static_cast<T*>(rows.out), rows.row_count, row_vectors);
