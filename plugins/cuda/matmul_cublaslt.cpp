@@ -252,6 +252,7 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
     const Product product = gpu::product_of(launch);
     if (product.batch.count == 0 || product.m == 0 || product.n == 0) return;
     const gpu::Current current(launch.device().index());
+    gpu::require_stream_of(launch.device().index(), gpu::stream_of(launch));
     const bool one_step = product.batch.rank <= 1;
     const std::optional<Problem> problem = problem_of(product, one_step);
     const bool done = problem && (one_step ? run(*problem, product, launch)

@@ -118,11 +118,13 @@ template <int kOperands>
 
 [[nodiscard]] inline Stream stream_of(const Launch& launch) { return launch.stream<Stream>(); }
 
-/// Makes the launch's device current, runs the body, and asks what the runtime says of it.
+/// Makes the launch's device current, looks whose its stream is, runs the body, and asks what the
+/// runtime says of it.
 template <class Body>
 void on_device(const Launch& launch, const char* what, Body body) {
   const std::int32_t device = launch.device().index();
   const Current current(device);
+  require_stream_of(device, stream_of(launch));
   body();
   check_launch(what, device);
 }

@@ -90,6 +90,15 @@ void check_launch(const char* what, std::int32_t device_index) {
   if (status != kSuccess) fail(status, what, device_index);
 }
 
+void require_stream_of(std::int32_t device_index, Stream stream) {
+  int device = -1;
+  check(stream_device(stream, &device), "asking for the device of a stream", device_index);
+  if (device == device_index) return;
+  throw Failure(
+      TENON_INVALID_ARGUMENT,
+      "the stream is one of " + name_of(device) + ", and the call is on " + name_of(device_index));
+}
+
 Current::Current(std::int32_t device_index) {
   check(TENON_GPU(GetDevice)(&before_), "asking for the current device", device_index);
   if (before_ == device_index) return;

@@ -39,6 +39,10 @@ inline void check(Status status, const char* what, std::int32_t device_index) {
 /// After a kernel was enqueued: what the runtime says at once.
 void check_launch(const char* what, std::int32_t device_index);
 
+/// Throws INVALID_ARGUMENT unless the stream is one of the device: the runtime would take another
+/// device's stream and run the work there.
+void require_stream_of(std::int32_t device_index, Stream stream);
+
 /// Makes a device current and puts back the one that was.
 class Current {
  public:

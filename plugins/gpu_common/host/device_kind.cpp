@@ -156,8 +156,10 @@ void GpuDevices::describe(std::uint32_t index, tenon_device& out) {
 }
 
 Stream GpuDevices::stream_of(const DeviceFacts& device, void* stream) {
-  if (stream != nullptr) return static_cast<Stream>(stream);
-  return static_cast<Stream>(stream_default(device));
+  auto* const own = static_cast<Stream>(stream_default(device));
+  if (stream == nullptr || stream == own) return own;
+  require_stream_of(index_of(device), static_cast<Stream>(stream));
+  return static_cast<Stream>(stream);
 }
 
 void* GpuDevices::stream_default(const DeviceFacts& device) {

@@ -114,4 +114,16 @@ inline Status graph_instantiate(GraphExec* out, Graph graph) {
 }
 #endif
 
+/// Sets *device to the device that the stream belongs to.
+inline Status stream_device(Stream stream, int* device) {
+#if TENON_GPU_IS_NVIDIA
+  return static_cast<Status>(cudaStreamGetDevice(stream, device));
+#elif defined(TENON_GPU_HIP)
+  *device = hipGetStreamDeviceId(stream);
+  return kSuccess;
+#else
+  return mcStreamGetDevice(stream, device);
+#endif
+}
+
 }  // namespace tenon::gpu

@@ -77,6 +77,7 @@ mcError_t mcMemsetAsync(void*, int, size_t, mcStream_t);
 mcError_t mcMemGetInfo(size_t*, size_t*);
 mcError_t mcStreamCreateWithFlags(mcStream_t*, unsigned);
 mcError_t mcStreamDestroy(mcStream_t);
+mcError_t mcStreamGetDevice(mcStream_t, int*);
 mcError_t mcStreamSynchronize(mcStream_t);
 mcError_t mcStreamWaitEvent(mcStream_t, mcEvent_t, unsigned);
 mcError_t mcStreamIsCapturing(mcStream_t, mcStreamCaptureStatus*);
