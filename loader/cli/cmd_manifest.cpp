@@ -93,7 +93,7 @@ Result<int> run_manifest_schemas(const Arguments& arguments, Console& console) {
 Result<int> run_manifest_codegen(const Arguments& arguments, Console& console) {
   auto loaded = read_manifests(arguments);
   if (!loaded) return fail(std::move(loaded).error());
-  auto files = manifest::generate_contracts(loaded->set, loaded->diagnostics);
+  auto files = manifest::generate_all(loaded->set, loaded->diagnostics);
   if (!files) {
     console.err(loaded->diagnostics.to_text());
     return fail(std::move(files).error());

@@ -215,10 +215,13 @@ constexpr std::array kCommands{
     CommandSpec{
         .name = "manifest codegen",
         .operands = "DIR",
-        .summary = "write the contract headers of the entries below a folder",
+        .summary = "write what the entries give rise to below a folder",
         .description =
+            "The typed C++ API and the contract headers of kernel interfaces (tenon/), reference "
+            "pages\n"
+            "(reference/) and the whole set as JSON (manifest.json). "
             "Files whose contents would be the same are left alone. Prints those that changed.",
-        .examples = "tenon manifest codegen build/include --manifest my_ops/",
+        .examples = "tenon manifest codegen build/generated --manifest my_ops/",
         .min_operands = 1,
         .max_operands = 1,
         .reads_manifests = true,

@@ -23,6 +23,7 @@ struct Runtime::State {
   std::shared_ptr<Engine> engine;
   std::vector<loader::SearchPlace> searched;
   std::unique_ptr<PluginIntake> intake;
+  std::unique_ptr<OpTable> ops;
   loader::Environment environment = loader::Environment::system();
 };
 
@@ -125,6 +126,7 @@ Result<Runtime> Runtime::create(const RuntimeOptions& options) {
     return fail(ErrorCode::kShutDown, "tenon::shutdown() was called in this process");
   }
   auto state = std::make_unique<State>();
+  state->ops = std::make_unique<OpTable>(options.op_table_entries);
   state->environment = options.environment;
   loader::ConfigSources sources;
   sources.file = options.config_file;
@@ -190,6 +192,7 @@ Result<void> Runtime::set_default_target(std::string target) const {
 
 Engine& Runtime::engine() const { return *state_->engine; }
 const std::shared_ptr<Engine>& Runtime::shared_engine() const { return state_->engine; }
+OpTable& Runtime::op_table() const { return *state_->ops; }
 std::shared_ptr<const Snapshot> Runtime::snapshot() const {
   return state_->engine->registry().snapshot();
 }
@@ -217,12 +220,14 @@ Result<void> Runtime::load_plugin(const std::string& path) {
   auto taken = state_->intake->take_one(std::move(found.files.front()));
   hide_devices(*state_->engine, state_->config);
   state_->engine->registry().publish();
+  state_->ops->clear();
   return taken;
 }
 
 Result<void> Runtime::disable_plugin(std::string_view id) {
   TENON_TRY(state_->intake->disable(id, "api"));
   state_->engine->registry().publish();
+  state_->ops->clear();
   return {};
 }
 

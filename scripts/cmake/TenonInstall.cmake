@@ -42,7 +42,7 @@ function(tenon_collect_modules folder result)
 endfunction()
 
 set(libraries "")
-foreach(target tenon_plugin_api tenon_contracts tenon_core tenon_manifest tenon_loader tenon)
+foreach(target tenon_plugin_api tenon_contracts tenon_core tenon_manifest tenon_loader tenon_ops tenon)
   if(TARGET ${target})
     get_target_property(type ${target} TYPE)
     if(type MATCHES "LIBRARY")

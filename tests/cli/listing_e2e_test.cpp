@@ -1,4 +1,5 @@
 // Tests of the built command: what it lists.
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -296,12 +297,18 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(contains(tenon.run({"manifest", "schemas", "AdFwdOp"}).err, "did you mean 'AddFwdOp'"));
   }
 
-  TEST_CASE("manifest codegen writes headers once") {
+  TEST_CASE("manifest codegen writes headers, pages and JSON once") {
     const BuiltCommand tenon;
     const std::string folder = tenon.folder().at("include");
 
     const auto first = tenon.json({"manifest", "codegen", folder});
-    CHECK_FALSE(first["files"].empty());
+    for (const char* file : {"tenon/contracts/norm.h",
+                             "tenon/ops/norm.hpp",
+                             "tenon/ops.hpp",
+                             "reference/RMSNormFwdOp.md",
+                             "manifest.json"}) {
+      CHECK(std::find(first["files"].begin(), first["files"].end(), file) != first["files"].end());
+    }
     CHECK(first["changed"].size() == first["files"].size());
 
     CHECK(tenon.json({"manifest", "codegen", folder})["changed"].empty());

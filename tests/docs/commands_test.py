@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every tenon command that the documentation mentions is one that the command has.
+"""Every tenon command that the documentation mentions is one that the command has, and the reference pages' run.
 
 Usage: commands_test.py TENON ROOT
 """
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -38,6 +39,20 @@ def main(tenon, root):
                 line = content.count("\n", 0, match.start(1)) + 1
                 print(f"{os.path.relpath(page, root)}:{line}: there is no command 'tenon {first} {second or ''}'")
                 bad += 1
+    reference = os.path.join(root, "docs", "reference")
+    ran = 0
+    for name in sorted(os.listdir(reference)):
+        with open(os.path.join(reference, name), encoding="utf-8") as source:
+            lines = [line for line in source.read().splitlines() if line.startswith("tenon infer ")]
+        for line in lines:
+            ran += 1
+            result = subprocess.run([tenon] + shlex.split(line)[1:], capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                print(f"docs/reference/{name}: '{line}' fails: {result.stderr.strip()}")
+                bad += 1
+    if ran == 0:
+        print("no reference page shows a command: the pattern is wrong")
+        return 1
     if seen == 0:
         print("no command is mentioned at all: the pattern is wrong")
     return 1 if bad or not seen else 0

@@ -2,6 +2,7 @@
 // interposes malloc.
 #include "runtime/cpu_runtime.hpp"
 #include "support/interpose.hpp"
+#include "tenon/ops.hpp"
 
 using namespace tenon;
 using tenon::test::cpu_runtime;
@@ -54,6 +55,30 @@ TEST_SUITE("runtime/hit") {
     CHECK(out.data<float>()[5] ==
           doctest::Approx(rms_norm_at(last, weight.data<float>(), 1e-6, 0, 5)).epsilon(1e-6));
     CHECK(op.last_call()->kernels.size() == 1);
+  }
+
+  TEST_CASE("10,000 hits of the typed API with out given allocate nothing and take no lock") {
+    const Runtime runtime = cpu_runtime();
+    const ops::RMSNormFwdParams params{.normalized_shape = {16}, .eps = 1e-6};
+    ops::RMSNormFwd norm{runtime, params};
+    const Tensor x = ramp({12, 16});
+    const Tensor weight = ramp({16}, 0.05f);
+    const Tensor out = ramp({12, 16});
+    const Tensor other = ramp({12, 16});
+    int failures = 0;
+
+    const auto counts = watched([&] {
+      if (!norm.out(x, weight, out)) ++failures;
+      if (!ops::rms_norm_fwd_out(runtime, x, weight, other, params)) ++failures;
+    });
+
+    CHECK(failures == 0);
+    CHECK(counts.allocations == 0);
+    CHECK(counts.frees == 0);
+    CHECK(counts.locks == 0);
+    CHECK(out.data<float>()[5] ==
+          doctest::Approx(rms_norm_at(x, weight.data<float>(), 1e-6, 0, 5)).epsilon(1e-6));
+    CHECK(other.data<float>()[5] == out.data<float>()[5]);
   }
 
   TEST_CASE("10,000 hits of a broadcasting add and of a matmul allocate nothing and take no lock") {

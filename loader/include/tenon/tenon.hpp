@@ -2,6 +2,7 @@
 // together, and everything that it hands out.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "tenon/loader/discovery.hpp"
 #include "tenon/loader/environment.hpp"
 #include "tenon/loader/npy.hpp"
+#include "tenon/loader/op_table.hpp"
 #include "tenon/loader/plugin_library.hpp"
 
 namespace tenon {
@@ -43,6 +45,7 @@ struct RuntimeOptions {
   bool trust_config = false;     ///< take plugins.paths of ./tenon.yaml
   bool verbose = false;          ///< the command: log information, too, whatever `log.level` says
   bool standard_folders = true;  ///< look in the user's, the system's and the core's folders, too
+  std::size_t op_table_entries = 256;  ///< instances that the functions of tenon/ops.hpp share
 };
 
 /// A device together with the Runtime that it belongs to. Any-thread; keeps the Runtime's engine.
@@ -100,6 +103,8 @@ class Runtime {
 
   [[nodiscard]] Engine& engine() const;
   [[nodiscard]] const std::shared_ptr<Engine>& shared_engine() const;
+  /// The instances that the functions of tenon/ops.hpp share. [any-thread]
+  [[nodiscard]] OpTable& op_table() const;
   [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const;
   [[nodiscard]] const loader::Config& config() const;
   /// Every plugin file that was found, in order of precedence, with its state and reason.
