@@ -5,7 +5,7 @@
 
 #include "commands.hpp"
 #include "external.hpp"
-#include "tenon/manifest/reader.hpp"
+#include "tenon/manifest/compiled.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -42,15 +42,15 @@ bool expects_value(const CommandSpec& command, const std::string& last) {
 }
 
 void add_ops(std::vector<std::string>& all) {
-  for (const manifest::Entry& entry : manifest::load_shipped().set.entries)
-    all.push_back(entry.decl.name);
+  for (const manifest::CompiledEntry& entry : manifest::compiled_manifest())
+    all.emplace_back(entry.name);
 }
 
 void add_tensors(const std::string& op, std::vector<std::string>& all) {
-  const manifest::LoadedSet loaded = manifest::load_shipped();
-  const manifest::Entry* const entry = loaded.set.find(op);
-  if (entry == nullptr) return;
-  for (const auto* tensors : {&entry->decl.construction_tensors, &entry->decl.inputs}) {
+  const auto plan = manifest::load_compiled(op);
+  if (!plan) return;
+  const OpDecl& decl = (*plan)->decl();
+  for (const auto* tensors : {&decl.construction_tensors, &decl.inputs}) {
     for (const TensorDecl& tensor : *tensors) all.push_back(tensor.name + "=");
   }
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tenon/manifest/compile.hpp"
+#include "tenon/manifest/compiled.hpp"
 #include "tenon/manifest/reader.hpp"
 
 namespace tenon::loader {
@@ -66,12 +67,21 @@ std::string namespace_of(std::string_view plugin_id) {
 }  // namespace
 
 Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) {
-  if (paths.empty()) {
-    // Plans are immutable, so that all Runtimes of a process share those of the shipped set.
-    static const Result<Plans> kShipped = compile_set(manifest::load_shipped());
-    return add_plans(registry, kShipped);
+  std::vector<std::filesystem::path> files;
+  bool with_shipped = paths.empty();
+  for (const std::string& path : paths) {
+    if (path == "shipped") {
+      with_shipped = true;
+    } else {
+      files.emplace_back(path);
+    }
   }
-  const std::vector<std::filesystem::path> files(paths.begin(), paths.end());
+  if (with_shipped) {
+    // The build compiled them. Plans are immutable, so all Runtimes of a process share them.
+    static const Result<Plans> kShipped = manifest::load_compiled();
+    TENON_TRY(add_plans(registry, kShipped));
+  }
+  if (files.empty()) return {};
   auto loaded = manifest::load_files(files);
   if (!loaded) return fail(std::move(loaded).error());
   return add_plans(registry, compile_set(std::move(*loaded)));

@@ -10,7 +10,8 @@
 
 namespace tenon::loader {
 
-/// Adds the ops of files and folders, or the shipped ones where there are no paths.
+/// Adds the ops of files and folders, or the shipped ones where there are no paths or one is the
+/// word `shipped`. The shipped ones are plans that the build compiled; no YAML is read for them.
 /// @errors ManifestInvalid with the first finding's place.
 [[nodiscard]] Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths);
 /// Adds the ops that a plugin brings as text. @errors ManifestInvalid; then none of them was added.

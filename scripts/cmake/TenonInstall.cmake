@@ -42,11 +42,12 @@ function(tenon_collect_modules folder result)
 endfunction()
 
 set(libraries "")
-foreach(target tenon_plugin_api tenon_contracts tenon_core tenon_manifest tenon_loader tenon_ops tenon)
+foreach(target tenon_plugin_api tenon_contracts tenon_core tenon_manifest tenon_manifest_plans tenon_loader tenon_ops tenon)
   if(TARGET ${target})
     get_target_property(type ${target} TYPE)
     if(type MATCHES "LIBRARY")
-      if(NOT target STREQUAL "tenon") # only a name for the libraries below it; the loader has its header
+      # tenon is only a name for the libraries below it; headers of the others come with the folder's first.
+      if(NOT target MATCHES "^(tenon|tenon_manifest_plans)$")
         tenon_add_public_headers(${target})
       endif()
       list(APPEND libraries ${target})

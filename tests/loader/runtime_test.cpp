@@ -448,6 +448,30 @@ TEST_CASE("the shipped ops are there, and another set takes their place") {
   CHECK(missing.error().code() == ErrorCode::kManifestInvalid);
 }
 
+TEST_CASE("the word shipped keeps the shipped ops beside another set") {
+  constexpr const char* kOwn =
+      "NegFwdOp:\n  family: own\n  status: spec-only\n  signature:\n"
+      "    forall: {S: Shape, T: \"DType[float32]\"}\n"
+      "    inputs: {x: {dtype: T, shape: \"[*S]\"}}\n"
+      "    outputs: {y: {dtype: T, shape: \"[*S]\"}}\n"
+      "  workloads: [{S: [4], dtype_cases: [{T: float32}], label: a}]\n"
+      "  roofline: {flops: \"0\"}\n";
+  Fixture fixture({});
+  const std::string own = fixture.folder.write("own.yaml", kOwn);
+
+  fixture.options.manifest_paths = {own};
+  const auto alone = fixture.make();
+  fixture.options.manifest_paths = {own, "shipped"};
+  const auto both = fixture.make();
+
+  REQUIRE_MESSAGE(alone, alone.error().to_string());
+  CHECK(alone->snapshot()->find("NegFwdOp") != nullptr);
+  CHECK(alone->snapshot()->find("AddFwdOp") == nullptr);
+  REQUIRE_MESSAGE(both, both.error().to_string());
+  CHECK(both->snapshot()->find("NegFwdOp") != nullptr);
+  CHECK(both->snapshot()->find("AddFwdOp") != nullptr);
+}
+
 TEST_CASE("load_npy puts a file onto the default device") {
   Fixture fixture({fake("other", "bolt")});
   fixture.set("devices.default", "bolt:1");

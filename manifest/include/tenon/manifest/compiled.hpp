@@ -25,6 +25,10 @@ struct CompiledEntry {
 /// @errors ManifestInvalid where the data linked in is not of this build.
 [[nodiscard]] Result<std::vector<std::shared_ptr<const SignaturePlan>>> load_compiled();
 
+/// The plan of one shipped entry.
+/// @errors OpNotFound; ManifestInvalid where the data linked in is not of this build.
+[[nodiscard]] Result<std::shared_ptr<const SignaturePlan>> load_compiled(std::string_view name);
+
 /// C++ source that defines `compiled_manifest`.
 [[nodiscard]] std::string compiled_source(std::span<const signature::PlanData> plans);
 
