@@ -91,6 +91,17 @@ void check_launch(const char* what, std::int32_t device_index) {
 }
 
 void require_stream_of(std::int32_t device_index, Stream stream) {
+  static const int kDevices = [] {
+    int count = 0;
+    return TENON_GPU(GetDeviceCount)(&count) == kSuccess ? count : 0;
+  }();
+  if (kDevices < 2) return;
+  // A stream that captures must not be asked: that would end the capture.
+  auto state = TENON_GPU(StreamCaptureStatusNone);
+  check(TENON_GPU(StreamIsCapturing)(stream, &state),
+        "asking whether a stream captures",
+        device_index);
+  if (state != TENON_GPU(StreamCaptureStatusNone)) return;
   int device = -1;
   check(stream_device(stream, &device), "asking for the device of a stream", device_index);
   if (device == device_index) return;
