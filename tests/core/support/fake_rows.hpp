@@ -334,9 +334,9 @@ struct FakeKind {
     };
     k.last_error =
         [](void* c, const tenon_device*, std::uint32_t, tenon_reason* reason) -> tenon_status {
-      const char* left = static_cast<FakeKind*>(c)->left;
-      if (left == nullptr) return TENON_OK;
-      std::snprintf(reason->text, sizeof reason->text, "%s", left);
+      const char* text = static_cast<FakeKind*>(c)->left;
+      if (text == nullptr) return TENON_OK;
+      std::snprintf(reason->text, sizeof reason->text, "%s", text);
       return TENON_DEVICE;
     };
     return k;
