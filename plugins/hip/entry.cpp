@@ -1,10 +1,10 @@
 // The HIP plugin: owner of device kind `hip` (AMD), `hip-nvidia` (HIP over CUDA) or `maca` (MetaX),
-// and its kernel types.
+// and its kernel types. The vendor's text says what was never run on hardware.
 #include "host/device_kind.hpp"
 #include "types/all.hpp"
 
 TENON_PLUGIN(tenon::plugin(TENON_GPU_KIND, "0.1.0")
-                 .vendor("Tenon")
+                 .vendor(TENON_GPU_VENDOR)
                  .archs(TENON_GPU_ARCHS)
                  .depends(TENON_GPU_DEPENDS)
                  .devices<tenon::gpu::GpuDevices>()
