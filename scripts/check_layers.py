@@ -26,7 +26,7 @@ THIRD_PARTY = {
     "core": {"tl", "fmt"},
     "manifest": {"tl", "fmt", "nlohmann", "yaml-cpp"},
     "loader": {"tl", "fmt", "nlohmann", "boost", "spdlog"},
-    "tests": {"tl", "fmt", "nlohmann", "boost", "doctest", "benchmark", "dlpack", "yaml-cpp"},
+    "tests": {"tl", "fmt", "nlohmann", "boost", "doctest", "benchmark", "ATen", "c10", "torch", "dlpack", "yaml-cpp"},
     "examples": {"fmt", "tl"},
 }
 # What a plugin may not take from the host's side; its vendor's libraries are its own affair.

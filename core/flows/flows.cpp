@@ -1,7 +1,7 @@
-// The flows of one step: direct, elementwise, row_norm, reduce, matmul.
+// The flows of one step: direct, elementwise, row_norm, reduce, matmul. And the list of all flows.
 #include <array>
 
-#include "tenon/core/flow.hpp"
+#include "flows/composed_flows.hpp"
 
 namespace tenon {
 namespace {
@@ -51,6 +51,7 @@ class RowNormFlow final : public Flow {
 class MatMulFlow final : public Flow {
  public:
   [[nodiscard]] std::string_view name() const override { return "matmul"; }
+  [[nodiscard]] bool contracts() const override { return true; }
   [[nodiscard]] bool view_as(const FlowContext& /*context*/,
                              std::uint32_t /*arg*/,
                              const TensorView& tensor,
@@ -157,12 +158,15 @@ const ElementwiseFlow kElementwise;
 const MatMulFlow kMatMul;
 const ReduceFlow kReduce;
 const RowNormFlow kRowNorm;
-constexpr std::array<const Flow*, 5> kFlows{&kDirect, &kElementwise, &kMatMul, &kReduce, &kRowNorm};
+
+std::array<const Flow*, 6> all_flows() {
+  return {&add_row_norm_flow(), &kDirect, &kElementwise, &kMatMul, &kReduce, &kRowNorm};
+}
 
 }  // namespace
 
 const Flow* find_flow(std::string_view name) {
-  for (const Flow* flow : kFlows) {
+  for (const Flow* flow : all_flows()) {
     if (flow->name() == name) return flow;
   }
   return nullptr;
@@ -170,8 +174,7 @@ const Flow* find_flow(std::string_view name) {
 
 std::vector<std::string_view> flow_names() {
   std::vector<std::string_view> names;
-  names.reserve(kFlows.size());
-  for (const Flow* flow : kFlows) names.push_back(flow->name());
+  for (const Flow* flow : all_flows()) names.push_back(flow->name());
   return names;
 }
 

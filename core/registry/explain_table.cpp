@@ -48,7 +48,13 @@ std::string Explanation::table() const {
     for (const CandidateReport& c : step.candidates) text += "  " + line_of(c) + "\n";
   }
   if (!composition.empty()) text += "composition: " + composition + "\n";
-  for (const auto& [what, by] : excluded) text += fmt::format("excluded: {} ({})\n", what, by);
+  for (const StageExplanation& stage : stages) {
+    text += "stage " + stage.stage + ": ";
+    const std::string below = stage.explanation.table();
+    for (const char c : below) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    text.erase(text.find_last_not_of(' ') + 1);
+  }
+  for (const auto& [what, by] : excluded) text += "excluded: " + what + " (" + by + ")\n";
   for (const auto& p : rejected_plugins)
     text += "plugin not in use: " + p.path + " (" + p.stage + ": " + p.reason + ")\n";
   if (error) text += error->to_string() + "\n";

@@ -77,6 +77,7 @@ std::string_view Snapshot::owner_of(DeviceKind kind) const {
 struct Registry::State {
   mutable std::mutex mutex;
   std::map<std::string, std::shared_ptr<const SignaturePlan>, std::less<>> plans;  // by full name
+  std::map<std::string, const Flow*, std::less<>> flows;       // of ops that brought their own
   std::map<std::string, std::string, std::less<>> interfaces;  // name -> "op (file:line)"
   std::map<std::string, AcceptedPlugin, std::less<>> plugins;  // by id: the same in any load order
   std::vector<PluginRecord> records;
@@ -96,9 +97,42 @@ Registry::Registry(DeviceTable& devices)
       snapshot_(std::make_shared<const Snapshot>()) {}
 Registry::~Registry() = default;
 
-Result<void> Registry::add_op(std::shared_ptr<const SignaturePlan> plan) {
+namespace {
+
+// The way from a composition back to `op`, as "A -> B -> A", or empty. The circle that an entry
+// closes is found when it is added, so all others are open.
+template <class FindPlan>
+std::string way_back(const OpDecl& from,
+                     const std::string& op,
+                     const FindPlan& find_plan,
+                     std::set<std::string>& seen) {
+  for (const StageDecl& stage : from.stages) {
+    if (stage.op.empty()) continue;
+    const std::string next =
+        stage.op.find("::") == std::string::npos ? "tenon::" + stage.op : stage.op;
+    if (next == op) return from.name + " -> " + stage.op;
+    if (!seen.insert(next).second) continue;
+    const SignaturePlan* plan = find_plan(next);
+    if (plan == nullptr) continue;
+    const std::string rest = way_back(plan->decl(), op, find_plan, seen);
+    if (!rest.empty()) return from.name + " -> " + rest;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Registry::add_op(std::shared_ptr<const SignaturePlan> plan, const Flow* flow) {
   const std::lock_guard lock(state_->mutex);
   const OpDecl& decl = plan->decl();
+  std::set<std::string> seen;
+  const auto find_plan = [&](const std::string& name) { return state_->find_plan(name); };
+  if (const auto way = way_back(decl, decl.full_name(), find_plan, seen); !way.empty()) {
+    return fail(
+        Error(ErrorCode::kManifestInvalid,
+              "the composition of op '" + decl.full_name() + "' leads back to itself: " + way)
+            .with_where(decl.where.to_string()));
+  }
   if (const auto at = state_->plans.find(decl.full_name()); at != state_->plans.end()) {
     return fail(Error(ErrorCode::kManifestInvalid,
                       "op '" + decl.full_name() + "' is declared twice: here and at " +
@@ -118,6 +152,7 @@ Result<void> Registry::add_op(std::shared_ptr<const SignaturePlan> plan) {
     state_->interfaces.emplace(decl.ns + "::" + interface.name,
                                "op '" + decl.name + "' (" + interface.where.to_string() + ")");
   }
+  if (flow != nullptr) state_->flows[decl.full_name()] = flow;
   state_->plans.emplace(decl.full_name(), std::move(plan));
   return {};
 }
@@ -127,6 +162,7 @@ void Registry::drop_ops(std::string_view ns) {
   const std::string prefix = std::string(ns) + "::";
   const auto of_namespace = [&](const auto& entry) { return entry.first.starts_with(prefix); };
   std::erase_if(state_->plans, of_namespace);
+  std::erase_if(state_->flows, of_namespace);
   std::erase_if(state_->interfaces, of_namespace);
 }
 
@@ -249,7 +285,11 @@ void Registry::publish() {
     next->kind_owners_.push_back(devices_.kind(DeviceKind::of(name))->plugin);
   }
   for (const auto& [name, plan] : state_->plans) {
-    OpClass op_class{plan, find_flow(plan->decl().flow), {}};
+    const auto own_flow = state_->flows.find(name);
+    OpClass op_class{
+        plan,
+        own_flow == state_->flows.end() ? find_flow(plan->decl().flow) : own_flow->second,
+        {}};
     for (const auto& interface : plan->decl().interfaces) {
       InterfaceTable table;
       if (auto at = by_place.find({name, interface.name}); at != by_place.end())

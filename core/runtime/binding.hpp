@@ -19,13 +19,17 @@ namespace tenon {
 struct CallEntry {
   std::vector<std::uint64_t> key;
   std::uint64_t hash = 0;
-  std::shared_ptr<BuiltEntry> built;
+  std::shared_ptr<BuiltEntry> built;  ///< null: no kernel serves, the composition runs
   std::uint32_t round = 0;
   std::uint64_t copied_args = 0;
   std::uint64_t workspace_bytes = 0;
   /// CLOCK's mark: set by a hit only if it is not set yet, so that a hit of this round writes
   /// nothing.
   mutable std::atomic<bool> used{true};
+
+  void mark_used() const {
+    if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
+  }
 };
 
 /// Which target serves, and why.
@@ -39,7 +43,8 @@ struct TargetChoice {
 
 struct Binding {
   TargetChoice target;
-  std::uint64_t generation = 0;  ///< unique within the instance
+  std::uint64_t generation = 0;  ///< unique within the instance; tables of one target share it
+  std::uint64_t serial = 0;      ///< unique within the instance, a new one for every table
   std::uint64_t default_version =
       0;  ///< of the process default when it was made; ~0: the instance has its own
   std::vector<std::shared_ptr<const CallEntry>>

@@ -1,7 +1,33 @@
 // Building once, and destroying after the last launch has passed.
 #include "runtime/built_entries.hpp"
 
+#include "runtime/plugin_errors.hpp"
+
 namespace tenon {
+
+Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request) {
+  // Only the head of the reason needs to be zero: its text arrays are read up to their first zero
+  // byte.
+  tenon_reason reason;
+  reason.struct_size = sizeof reason;
+  reason.code = 0;
+  reason.arg_index = -1;
+  reason.expected = {};
+  reason.actual = {};
+  reason.attribute[0] = '\0';
+  reason.text[0] = '\0';
+  const tenon_kernel& kernel = entry.kernel();
+  const tenon_status status = kernel.launch(kernel.state, &request, &reason);
+  if (status == TENON_OK) return {};
+  return fail(plugin_error(
+      entry.plugin(), entry.description(), "the launch", status, reason, ErrorCode::kLaunchFailed));
+}
+
+std::string BuiltEntry::description() const {
+  if (type_ != nullptr)
+    return "kernel type '" + type_->qualified + "' of interface '" + type_->interface + "'";
+  return "target '" + target_->qualified + "'";
+}
 
 BuiltEntry::~BuiltEntry() {
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last

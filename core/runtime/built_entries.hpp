@@ -1,8 +1,10 @@
 // What kernel types built, shared by every instance of a Runtime; one identity is built once.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -44,6 +46,14 @@ class BuiltEntry {
   [[nodiscard]] const std::string& name() const {
     return type_ != nullptr ? type_->qualified : target_->qualified;
   }
+  /// "kernel type 'cpu:rows' of interface 'rms_norm_fwd'", for messages.
+  [[nodiscard]] std::string description() const;
+  /// Empty for a builder target's.
+  [[nodiscard]] std::string interface() const {
+    return type_ != nullptr ? type_->interface : std::string();
+  }
+  [[nodiscard]] bool is_tuned() const { return tuned_.load(std::memory_order_acquire); }
+  void mark_tuned() { tuned_.store(true, std::memory_order_release); }
   [[nodiscard]] const PluginInfo& plugin() const {
     return type_ != nullptr ? *type_->plugin : *target_->plugin;
   }
@@ -55,7 +65,11 @@ class BuiltEntry {
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
   tenon_kernel kernel_;
+  std::atomic<bool> tuned_{false};
 };
+
+/// Launches a kernel. What the plugin says beside a failure becomes the error.
+Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request);
 
 /// The weak pool of built entries, keyed by build identity.
 class BuildPool {

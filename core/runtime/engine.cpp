@@ -1,6 +1,8 @@
 // Engine: makes ops, keeps the process default target.
 #include "tenon/core/engine.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/instance.hpp"
@@ -76,35 +78,80 @@ Result<void> check_override(const Snapshot& snapshot,
 Result<Op> Engine::make(std::string_view op,
                         std::span<const NamedValue> params,
                         const InstanceOptions& options) {
-  auto instance = std::make_unique<Op::Instance>();
-  ConstructionGroup& c = instance->construction;
-  c.snapshot = internals_->registry.snapshot();
-  auto found = c.snapshot->op(op);
+  auto snapshot = internals_->registry.snapshot();
+  auto found = snapshot->op(op);
   if (!found) {
     Error error = std::move(found).error();
-    if (const auto failed = failed_plugins_text(*c.snapshot); !failed.empty())
+    if (const auto failed = failed_plugins_text(*snapshot); !failed.empty())
       error.with_hint(error.hint() + "; " + failed);
     return fail(std::move(error));
   }
-  c.op_class = *found;
-  const OpDecl& decl = c.op_class->plan->decl();
-  auto construction = c.op_class->plan->construct(params, options.tensors);
+  auto made =
+      make_instance(shared_from_this(), std::move(snapshot), **found, params, options, nullptr);
+  if (!made) return fail(std::move(made).error());
+  return wrap(std::move(*made));
+}
+
+Op wrap(std::unique_ptr<Op::Instance> instance) { return Op(std::move(instance)); }
+
+namespace {
+
+// Sub-ops that are given must be of the op that their stage declares.
+Result<void> check_delegates(const OpDecl& decl, const InstanceOptions& options) {
+  for (const auto& [stage, op] : options.delegates) {
+    const auto at = std::find_if(
+        decl.stages.begin(), decl.stages.end(), [&](const auto& s) { return s.name == stage; });
+    if (at == decl.stages.end()) {
+      std::vector<std::string> names;
+      for (const auto& s : decl.stages) names.push_back(s.name);
+      return fail(Error(ErrorCode::kUsageError,
+                        fmt::format("op '{}' has no stage '{}' for a sub-op", decl.name, stage))
+                      .with_hint(did_you_mean(stage, names)));
+    }
+    if (op == nullptr || (op->decl().name != at->op && op->decl().full_name() != at->op)) {
+      return fail(ErrorCode::kUsageError,
+                  fmt::format("stage '{}' of op '{}' calls op '{}', not '{}'",
+                              stage,
+                              decl.name,
+                              at->op,
+                              op == nullptr ? "nothing" : op->decl().full_name()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Op::Instance>> make_instance(std::shared_ptr<Engine> engine,
+                                                    std::shared_ptr<const Snapshot> snapshot,
+                                                    const OpClass& op_class,
+                                                    std::span<const NamedValue> params,
+                                                    const InstanceOptions& options,
+                                                    const Op::Instance* outermost) {
+  auto instance = std::make_unique<Op::Instance>();
+  ConstructionGroup& c = instance->construction;
+  c.engine = std::move(engine);
+  c.snapshot = std::move(snapshot);
+  c.op_class = &op_class;
+  c.options = options;
+  c.outermost = outermost;
+  const OpDecl& decl = op_class.plan->decl();
+  auto construction = op_class.plan->construct(params, options.tensors);
   if (!construction) return fail(std::move(construction).error());
   c.construction = std::move(*construction);
-  c.engine = shared_from_this();
-  c.options = options;
-  if (const auto configured = internals_->options.ops.find(decl.full_name());
-      configured != internals_->options.ops.end()) {
-    c.configured = configured->second;
+  const EngineOptions& configured = c.engine->options();
+  if (const auto own = configured.ops.find(decl.full_name()); own != configured.ops.end()) {
+    c.configured = own->second;
     for (const auto& key : c.configured.disable) c.disabled.emplace_back(key.value, key.from);
   }
   for (const auto& [interface, key] : options.kernel_override) {
-    TENON_TRY(check_override(*c.snapshot, *c.op_class, interface, key));
+    TENON_TRY(check_override(*c.snapshot, op_class, interface, key));
   }
-  c.key = next_instance_key();
+  TENON_TRY(check_delegates(decl, options));
+  c.key = Engine::next_instance_key();
   // An unknown target is refused here already, whoever asked for it.
   if (auto target = instance->requested_target(); !target) return fail(std::move(target).error());
-  return Op(std::move(instance));
+  return instance;
 }
 
 Result<void> Engine::set_default_target(std::string target, std::string from) {

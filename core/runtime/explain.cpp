@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "registry/abi_text.hpp"
+#include "runtime/call_stack.hpp"
 #include "runtime/step_run.hpp"
 
 namespace tenon {
@@ -68,6 +69,8 @@ class Explainer {
     if (!choose_target()) return std::move(e_);
     if (builder_ != nullptr) {
       explain_builder();
+      imagine_outputs();
+      compose_if_nothing_serves();
       return std::move(e_);
     }
     imagine_outputs();
@@ -80,10 +83,21 @@ class Explainer {
           ErrorCode::kOpNotAvailable,
           "op '" + decl.name + "' has no kernel interfaces: only a builder target can serve it");
     }
+    compose_if_nothing_serves();
     return std::move(e_);
   }
 
  private:
+  // The composition stands behind the op's own kernels, and only where none serves.
+  void compose_if_nothing_serves() {
+    if (!e_.error || forced_ || !instance_.composes()) return;
+    const ErrorCode code = e_.error->code();
+    if (code != ErrorCode::kNoImplementation && code != ErrorCode::kOpNotAvailable) return;
+    const std::string& why = e_.error->message();
+    e_.composition = "its stages run, for " + why.substr(0, why.find('\n'));
+    explain_composition(instance_, state_, args_, assumed_, e_);
+  }
+
   bool choose_target() {
     auto choice = instance_.choose_target(e_.device);
     if (!choice) {
@@ -197,6 +211,7 @@ class Explainer {
     std::string forced;
     std::string forced_by;
     const SelectionQuery query = run.query(*facts, e_.device.kind, forced, forced_by);
+    forced_ = forced_ || !query.forced.empty();
     const SelectionResult result = select(query, &report.candidates);
     report.round = result.round;
     if (result.winner != nullptr) report.winner = result.winner->qualified;
@@ -224,6 +239,7 @@ class Explainer {
   std::span<const DeviceFacts> assumed_;
   ThreadState state_;
   const BuilderTarget* builder_ = nullptr;
+  bool forced_ = false;  // a kernel is forced: its refusal stands
   std::vector<TensorView> imagined_;
   Explanation e_;
 };

@@ -44,16 +44,28 @@ struct ConstructionGroup {
   std::uint64_t key = 0;
   bool is_copier =
       false;  ///< the CopyFwdOp behind round 2: no round 2 of its own, no warning, no record
+  /// Of a sub-op: the instance whose snapshot, target request and selection options it takes.
+  const Op::Instance* outermost = nullptr;
 };
 
 /// Written when a target is selected and kernels are built; reset on undo. One immutable object
 /// behind a pointer.
 struct BindingGroup {
   std::atomic<const Binding*> current{nullptr};
-  std::mutex mutex;  ///< of writers
+  mutable std::mutex mutex;  ///< of writers
   std::vector<std::unique_ptr<const Binding>>
       owned;  ///< the current one and retired ones still seen
   std::uint64_t next_generation = 1;
+  std::uint64_t next_serial = 1;
+};
+
+/// A sub-op that an instance holds. Nodes are added, never changed or taken out before the instance
+/// ends, so that they are read without a lock.
+struct DelegateNode {
+  std::uint32_t stage = 0;
+  std::vector<std::int64_t> identity;
+  std::shared_ptr<Op> op;
+  DelegateNode* next = nullptr;
 };
 
 /// Written during calls, whatever the target; kept on undo.
@@ -62,6 +74,8 @@ struct RunningGroup {
   std::vector<std::shared_ptr<ThreadState>> threads;
   std::unique_ptr<Op> copier_owner;
   std::atomic<Op*> copier{nullptr};
+  std::atomic<DelegateNode*> delegates{nullptr};  ///< the latest first
+  std::vector<std::unique_ptr<DelegateNode>> delegate_nodes;
 };
 
 struct Op::Instance {
@@ -104,19 +118,54 @@ struct Op::Instance {
   /// The target of a call on a device: the requested one, else a builder target that claims the
   /// device, else builtin.
   [[nodiscard]] Result<TargetChoice> choose_target(Device device) const;
-  [[nodiscard]] bool has_own_target() const {
-    return construction.options.target || construction.configured.target;
+  /// The instance whose target request and selection options count: the outermost one.
+  [[nodiscard]] const Instance& asking() const {
+    return construction.outermost == nullptr ? *this : *construction.outermost;
   }
+  [[nodiscard]] bool has_own_target() const {
+    const ConstructionGroup& c = asking().construction;
+    return c.options.target || c.configured.target;
+  }
+
+  /// Whether the op can run as its stages where no kernel of its own serves.
+  [[nodiscard]] bool composes() const {
+    const Flow* flow = construction.op_class->flow;
+    return !decl().stages.empty() && flow != nullptr && flow->composes();
+  }
+  /// The sub-op of a stage and identity, made where it is missing.
+  Result<Op*> delegate_for(std::uint32_t stage,
+                           std::span<const std::int64_t> identity,
+                           const std::function<std::vector<NamedValue>()>& params);
+  /// The kernels of cached calls, those of held sub-ops included, once each.
+  [[nodiscard]] std::vector<std::shared_ptr<BuiltEntry>> reachable() const;
+  /// What a kept record tells.
+  [[nodiscard]] std::optional<SignatureCall> tell(const RecordStore& record, CallFrame& frame);
 
  private:
   friend class CallRun;
+  friend struct CompositeCalls;
+  using Retired = std::vector<std::unique_ptr<const Binding>>;
   Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
   const Binding* protect(ThreadState& state) const;
-  /// Publishes a binding and retires the one before. @pre binding.mutex is held.
-  const Binding* publish(std::unique_ptr<const Binding> next);
-  void reclaim();
+  /// The version of the default target that a binding must have been made under.
+  [[nodiscard]] std::uint64_t default_version() const;
+  /// Publishes a binding and takes out those that no thread sees any more; the caller drops them
+  /// once he holds no lock. @pre binding.mutex is held.
+  void publish(std::unique_ptr<Binding> next, Retired& retired);
+  void reclaim(Retired& retired);
   void undo(std::uint64_t published);
 };
+
+/// An instance of an op class, with its key and nothing bound. @errors SignatureMismatch,
+/// UsageError, UnknownTarget.
+Result<std::unique_ptr<Op::Instance>> make_instance(std::shared_ptr<Engine> engine,
+                                                    std::shared_ptr<const Snapshot> snapshot,
+                                                    const OpClass& op_class,
+                                                    std::span<const NamedValue> params,
+                                                    const InstanceOptions& options,
+                                                    const Op::Instance* outermost);
+/// The Op around an instance.
+[[nodiscard]] Op wrap(std::unique_ptr<Op::Instance> instance);
 
 /// The builder target of the device's owner that claims the device, else builtin. @errors
 /// AmbiguousTarget.

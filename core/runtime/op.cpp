@@ -138,12 +138,44 @@ Result<std::vector<Tensor>> Op::call_reference(std::span<const NamedTensor> inpu
   return results;
 }
 
-Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
-  if (inputs.size() != decl().inputs.size()) {
-    return fail(ErrorCode::kUsageError,
-                "op '" + decl().name + "' takes " + std::to_string(decl().inputs.size()) +
-                    " inputs, absent ones included; got " + std::to_string(inputs.size()));
+namespace {
+
+Error wrong_count(const OpDecl& decl, const char* what, std::size_t expected, std::size_t found) {
+  return {ErrorCode::kUsageError,
+          "op '" + decl.name + "' has " + std::to_string(expected) + " " + what +
+              ", absent ones included; got " + std::to_string(found)};
+}
+
+}  // namespace
+
+Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> outputs) {
+  const OpDecl& d = decl();
+  if (inputs.size() != d.inputs.size())
+    return fail(wrong_count(d, "inputs", d.inputs.size(), inputs.size()));
+  if (outputs.size() != d.outputs.size())
+    return fail(wrong_count(d, "outputs", d.outputs.size(), outputs.size()));
+  CallArgs args;
+  args.inputs = inputs;
+  if (inputs.empty()) TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, inputs));
+  ThreadState& state = instance_->thread_state();
+  TENON_TRY(instance_->call(state, args));
+  if (state.outputs.size() != outputs.size())
+    return fail(wrong_count(d, "output tensors", outputs.size(), state.outputs.size()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (state.made[i].defined()) {
+      outputs[i] = std::move(state.made[i]);
+    } else if (state.outputs[i] != nullptr) {
+      outputs[i] = Tensor(nullptr, *state.outputs[i]);
+    } else {
+      outputs[i] = Tensor();
+    }
   }
+  return {};
+}
+
+Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
+  if (inputs.size() != decl().inputs.size())
+    return fail(wrong_count(decl(), "inputs", decl().inputs.size(), inputs.size()));
   CallArgs args;
   args.inputs = inputs;
   args.out = &out;
@@ -202,57 +234,9 @@ Explanation Op::explain(std::span<const NamedSpec> inputs,
 }
 
 std::optional<SignatureCall> Op::last_call() const {
-  const ThreadState& state = instance_->thread_state();
-  const RecordStore& r = state.record;
-  if (!r.valid) return std::nullopt;
-  const OpDecl& d = decl();
-  const Construction& construction = *instance_->construction.construction;
-  const CallFrame& frame = *state.last_frame;
-  SignatureCall record;
-  record.op = d.full_name();
-  record.device = r.device;
-  record.has_out = r.has_out;
-  record.built = r.built;
-  record.target = serving_target();
-
-  // The same call again, as views without memory.
-  std::vector<std::vector<const TensorView*>> items(d.inputs.size());
-  std::vector<TensorArg> inputs(d.inputs.size());
-  std::size_t list_at = 0;
-  for (std::size_t i = 0; i < d.inputs.size(); ++i) {
-    for (std::uint32_t e = 0; e < r.input_counts[i]; ++e) {
-      const TensorView& view = d.inputs[i].list ? r.list_items[list_at++] : r.inputs[i];
-      items[i].push_back(&view);
-      record.tensors.emplace_back(d.inputs[i].name, view.spec());
-    }
-    if (!items[i].empty())
-      inputs[i] = {items[i].data(), static_cast<std::uint32_t>(items[i].size())};
-    if (frame.written_inputs[i]) record.written_inputs.push_back(d.inputs[i].name);
-  }
-  for (std::size_t i = 0; i < d.outputs.size(); ++i) {
-    const OutputSpec& o = frame.outputs[i];
-    if (o.present)
-      record.tensors.emplace_back(d.outputs[i].name,
-                                  TensorSpec{o.dtype, o.shape, dense_strides(o.shape), r.device});
-  }
-  CallArgs args;
-  args.inputs = inputs;
-  args.out = r.has_out ? &r.out : nullptr;
-  args.default_device = r.device;
-  args.meta = true;
-  record.indices = plan().indices(construction, frame);
-  record.traffic = plan().traffic(construction, args, frame);
-  record.cost = plan().cost(construction, args, frame);
-  for (std::size_t k = 0; k < r.kernel_count; ++k) {
-    const KernelTrace& t = r.kernels[k];
-    const bool by_target = t.interface == kNoInterface;
-    record.kernels.push_back({by_target ? std::string() : d.steps[t.step].name,
-                              by_target ? std::string() : d.interfaces[t.interface].name,
-                              *t.kernel,
-                              t.copies});
-    record.copies += t.copies;
-  }
-  return record;
+  ThreadState& state = instance_->thread_state();
+  if (state.last == nullptr) return std::nullopt;
+  return instance_->tell(*state.last, *state.frame);
 }
 
 std::string Op::serving_target() const {

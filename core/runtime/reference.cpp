@@ -113,7 +113,8 @@ Result<void> StepRun::launch_wide(const CallEntry& entry,
     scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
     TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
   }
-  return launch_views(entry, device, stream, workspace, state_.facts, TENON_LAUNCH_WIDE);
+  HitMemo* none = nullptr;
+  return launch_views(entry, device, stream, workspace, state_.facts, TENON_LAUNCH_WIDE, none);
 }
 
 Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tensor>& results) {

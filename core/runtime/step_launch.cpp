@@ -5,6 +5,7 @@
 
 #include "registry/abi_text.hpp"
 #include "runtime/call_key.hpp"
+#include "runtime/hit_memo.hpp"
 #include "runtime/plugin_errors.hpp"
 #include "runtime/step_run.hpp"
 #include "runtime/streams.hpp"
@@ -89,13 +90,25 @@ Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device
   std::string forced_by;
   const SelectionQuery q = query(device.facts, device.device.kind, forced, forced_by);
   const SelectionResult selection = select(q);
-  if (selection.outcome != SelectionOutcome::kChosen) return fail(selection_error(q, device));
+  const bool chosen = selection.outcome == SelectionOutcome::kChosen;
+  const bool may_compose = instance_.composes() && q.forced.empty();
+  if (!chosen && may_compose && selection.outcome != SelectionOutcome::kAmbiguous)
+    return composed_entry();
+  if (!chosen) return fail(selection_error(q, device));
   const auto policy = instance_.engine().options.selection.reference.value;
   if (selection.winner->reference() && !instance_.construction.is_copier && q.forced.empty()) {
+    if (policy == ReferencePolicy::kError && may_compose) return composed_entry();
     if (policy == ReferencePolicy::kError) return fail(selection_error(q, device));
     if (policy == ReferencePolicy::kWarn) warn_reference(q, selection);
   }
   return entry_for(selection, device, built);
+}
+
+std::shared_ptr<const CallEntry> StepRun::composed_entry() const {
+  auto entry = std::make_shared<CallEntry>();
+  entry->key = state_.key;
+  entry->hash = hash_words(state_.key);
+  return entry;
 }
 
 Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResult& selection,
@@ -207,7 +220,10 @@ Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
   return {};
 }
 
-Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, void* stream) {
+Result<void> StepRun::launch(const CallEntry& entry,
+                             const DeviceEntry& device,
+                             void* stream,
+                             HitMemo*& memo) {
   std::span<const tenon_arg_facts> facts = state_.facts;
   std::array<tenon_arg_facts, kMaxCopiedArgs> copied_facts;
   if (entry.copied_args != 0) {
@@ -238,7 +254,7 @@ Result<void> StepRun::launch(const CallEntry& entry, const DeviceEntry& device, 
       TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
   }
 
-  TENON_TRY(launch_views(entry, device, stream, workspace, facts, 0));
+  TENON_TRY(launch_views(entry, device, stream, workspace, facts, 0, memo));
   for (const ThreadState::Copy& copy : state_.copies) {
     if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
   }
@@ -250,7 +266,8 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
                                    void* stream,
                                    void* workspace,
                                    std::span<const tenon_arg_facts> facts,
-                                   std::uint64_t flags) {
+                                   std::uint64_t flags,
+                                   HitMemo*& memo) {
   const KernelType& type = entry.built->type();
   tenon_call call{};
   project(type, facts, call);
@@ -294,26 +311,12 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
                              workspace,
                              entry.workspace_bytes,
                              flags};
-  // Only the head of the reason needs to be zero: its text arrays are read up to their first zero
-  // byte.
-  tenon_reason reason;
-  reason.struct_size = sizeof reason;
-  reason.code = 0;
-  reason.arg_index = -1;
-  reason.expected = {};
-  reason.actual = {};
-  reason.attribute[0] = '\0';
-  reason.text[0] = '\0';
-  const tenon_kernel& kernel = entry.built->kernel();
-  const tenon_status status = kernel.launch(kernel.state, &request, &reason);
-  if (status == TENON_OK) return {};
-  if (status == TENON_DEVICE) {
-    // What an earlier launch left behind is not this one's failure.
-    auto late = late_error(*instance_.engine().devices, device);
-    if (late) return fail(std::move(*late).with("met_by", type.qualified));
+  TENON_TRY(launch_kernel(*entry.built, request));
+  if (memo != nullptr && !memo->add(state_, args_, entry, request, n_views_)) {
+    memo->forget();
+    memo = nullptr;
   }
-  return fail(plugin_error(
-      *type.plugin, named(type), "the launch", status, reason, ErrorCode::kLaunchFailed));
+  return {};
 }
 
 }  // namespace tenon

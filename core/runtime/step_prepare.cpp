@@ -65,27 +65,35 @@ Result<void> StepRun::prepare() {
   return {};
 }
 
+ViewSource StepRun::source_of_output(std::uint32_t output, std::uint32_t at) const {
+  if (state_.outputs[at] == args_.out) return {ViewSource::From::kOut, 0};
+  const std::int32_t alias = state_.frame->outputs[output].alias_input;
+  if (alias >= 0) return {ViewSource::From::kInput, static_cast<std::uint32_t>(alias)};
+  return {ViewSource::From::kMade, at};
+}
+
 Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow) {
   const InterfaceArgDecl& a = decl_.args[arg];
   switch (a.source) {
     case ArgSource::kInput: {
       const TensorArg& input = args_.inputs[a.index];
       for (std::uint32_t e = 0; e < input.count && input.present(); ++e)
-        TENON_TRY(lay_out(arg, e, *input.items[e], context, flow));
+        TENON_TRY(
+            lay_out(arg, e, *input.items[e], {ViewSource::From::kInput, a.index}, context, flow));
       return {};
     }
     case ArgSource::kOutput: {
-      for (std::uint32_t i = state_.output_first[a.index]; i < state_.output_first[a.index + 1];
-           ++i) {
-        if (state_.outputs[i] != nullptr)
-          TENON_TRY(
-              lay_out(arg, i - state_.output_first[a.index], *state_.outputs[i], context, flow));
+      const std::uint32_t first = state_.output_first[a.index];
+      for (std::uint32_t i = first; i < state_.output_first[a.index + 1]; ++i) {
+        if (state_.outputs[i] == nullptr) continue;
+        TENON_TRY(lay_out(
+            arg, i - first, *state_.outputs[i], source_of_output(a.index, i), context, flow));
       }
       return {};
     }
     case ArgSource::kConstruction: {
       const auto& tensor = instance_.construction.construction->tensors()[a.index];
-      if (tensor) TENON_TRY(lay_out(arg, 0, tensor->view(), context, flow));
+      if (tensor) TENON_TRY(lay_out(arg, 0, tensor->view(), {}, context, flow));
       return {};
     }
     case ArgSource::kTemporary:
@@ -100,6 +108,7 @@ Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context,
 Result<void> StepRun::lay_out(std::uint32_t arg,
                               std::uint32_t element,
                               const TensorView& tensor,
+                              ViewSource source,
                               const FlowContext& context,
                               const Flow& flow) {
   Dims shape;
@@ -109,6 +118,8 @@ Result<void> StepRun::lay_out(std::uint32_t arg,
         instance_.plan().failure(*instance_.construction.construction, args_, *state_.frame));
   }
   at_least(state_.views, n_views_ + 1);
+  at_least(state_.view_sources, n_views_ + 1);
+  state_.view_sources[n_views_] = source;
   TensorView& view = state_.views[n_views_];
   if (!flow.view_as(context, arg, tensor, shape, view)) {
     // A dense copy of the tensor can take any shape of as many elements.

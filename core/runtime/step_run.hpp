@@ -45,8 +45,12 @@ class StepRun {
                            void* stream,
                            std::vector<Tensor>& results);
 
-  /// Copies in, launches, copies back.
-  Result<void> launch(const CallEntry& entry, const DeviceEntry& device, void* stream);
+  /// Copies in, launches, copies back. `memo`, where given, keeps the launch, or is set to null if
+  /// it cannot.
+  Result<void> launch(const CallEntry& entry,
+                      const DeviceEntry& device,
+                      void* stream,
+                      HitMemo*& memo);
 
   [[nodiscard]] const InterfaceDecl& interface_decl() const { return decl_; }
   [[nodiscard]] std::uint32_t copies() const {
@@ -59,12 +63,16 @@ class StepRun {
 
  private:
   FlowContext flow_context() const;
+  /// The entry that says that no kernel serves the key in the state.
+  [[nodiscard]] std::shared_ptr<const CallEntry> composed_entry() const;
   Result<void> lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow);
   Result<void> lay_out(std::uint32_t arg,
                        std::uint32_t element,
                        const TensorView& tensor,
+                       ViewSource source,
                        const FlowContext& context,
                        const Flow& flow);
+  [[nodiscard]] ViewSource source_of_output(std::uint32_t output, std::uint32_t at) const;
   void gather_facts();
   void project(const KernelType& type, std::span<const tenon_arg_facts> facts, tenon_call& call);
   Result<std::shared_ptr<const CallEntry>> entry_for(const SelectionResult& selection,
@@ -75,7 +83,8 @@ class StepRun {
                             void* stream,
                             void* workspace,
                             std::span<const tenon_arg_facts> facts,
-                            std::uint64_t flags);
+                            std::uint64_t flags,
+                            HitMemo*& memo);
   Result<std::shared_ptr<BuiltEntry>> build(const SelectionResult& selection,
                                             const DeviceEntry& device,
                                             const tenon_call& call);

@@ -117,9 +117,9 @@ Result<std::optional<TargetChoice>> Op::Instance::requested_target() const {
     if (!choice) return fail(std::move(choice).error());
     return std::optional<TargetChoice>(std::move(*choice));
   };
-  if (construction.options.target) return parsed(*construction.options.target, "the instance");
-  if (construction.configured.target)
-    return parsed(construction.configured.target->value, construction.configured.target->from);
+  const ConstructionGroup& c = asking().construction;
+  if (c.options.target) return parsed(*c.options.target, "the instance");
+  if (c.configured.target) return parsed(c.configured.target->value, c.configured.target->from);
   const Setting<std::string> chosen = construction.engine->default_target();
   if (!chosen.value.empty()) return parsed(chosen.value, chosen.from);
   return std::optional<TargetChoice>();

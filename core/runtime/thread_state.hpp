@@ -2,43 +2,34 @@
 // record.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "runtime/binding.hpp"
+#include "runtime/record_store.hpp"
 #include "tenon/core/op.hpp"
 #include "tenon/core/plan.hpp"
 
 namespace tenon {
 
-/// The interface of a builder target's kernel.
-inline constexpr std::uint32_t kNoInterface = 0xffffffff;
+class HitMemo;
 
-/// A kernel launch of the last call. Names live as long as the instance's snapshot.
-struct KernelTrace {
-  std::uint32_t step = 0;
-  std::uint32_t interface = 0;
-  const std::string* kernel = nullptr;  ///< "plugin:key"
-  std::uint32_t copies = 0;
-};
-
-/// The last successful call, kept in storage that is made at the thread's first call and reused.
-struct RecordStore {
-  bool valid = false;
-  bool has_out = false;
-  bool built = false;
-  Device device;
-  std::vector<TensorView> inputs;  ///< shapes and dtypes without memory; one per single input
-  std::vector<std::uint32_t> input_counts;
-  std::vector<TensorView> list_items;
-  TensorView out;
-  std::vector<KernelTrace> kernels;
-  std::size_t kernel_count = 0;
+/// Where the address of a tensor that a kernel receives comes from.
+struct ViewSource {
+  enum class From : std::uint8_t { kFixed, kInput, kOut, kMade };
+  From from = From::kFixed;  ///< kFixed: the same in every call of the instance
+  std::uint32_t index = 0;   ///< of the input, or into ThreadState::outputs
 };
 
 struct ThreadState {
+  ThreadState();
+  ~ThreadState();
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+
   // The hazard pointer: what this thread reads of the instance's binding right now.
   std::atomic<const Binding*> hazard{nullptr};
   // The binding generation under which this thread completed a call last.
@@ -46,9 +37,14 @@ struct ThreadState {
   std::atomic<bool> thread_alive{true};
   std::atomic<bool> instance_alive{true};
 
-  std::unique_ptr<CallFrame> frame;       ///< of the call in progress
-  std::unique_ptr<CallFrame> last_frame;  ///< of the last success
-  RecordStore record;
+  std::unique_ptr<CallFrame> frame;  ///< of the call in progress
+  RecordStore record;                ///< of the last success that no memo stands for
+  RecordStore* last = nullptr;       ///< the last success: `record`, or a memo's
+
+  // Calls of this thread that are ready to launch again, the latest first.
+  static constexpr std::size_t kMemos = 4;
+  std::array<std::unique_ptr<HitMemo>, kMemos> memos;
+  std::uint32_t hits_without_memo = 0;
 
   // Scratch of one step, sized at the first call and grown only by lists that get longer.
   std::vector<tenon_value> flow_values;
@@ -56,6 +52,7 @@ struct ThreadState {
   std::vector<std::int64_t> flow_scratch;
   std::vector<TensorView>
       views;  ///< one per tensor of the launch: arguments in order, list elements in place
+  std::vector<ViewSource> view_sources;  ///< parallel to views
   std::vector<std::uint32_t> arg_first;  ///< argument -> first of its tensors
   std::vector<tenon_arg_facts> facts;
   std::vector<tenon_dtype> dtypes;
@@ -81,6 +78,8 @@ struct ThreadState {
   };
   std::vector<Copy> copies;
   std::vector<KernelTrace> traces;  ///< of the call in progress
+  std::vector<StageTrace> stage_traces;
+  std::size_t stage_count = 0;
 };
 
 }  // namespace tenon

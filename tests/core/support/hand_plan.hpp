@@ -20,6 +20,13 @@ class HandPlan final : public SignaturePlan {
                     std::string flow = "direct")
       : SignaturePlan(declare(std::move(name), std::move(interface), std::move(flow))) {}
 
+  /// Makes the op a composite of these stages; without kernels of its own it keeps no interface.
+  HandPlan& compose_of(std::vector<StageDecl> stages, bool has_kernels = false) {
+    decl_.stages = std::move(stages);
+    if (!has_kernels) decl_.interfaces.clear();
+    return *this;
+  }
+
   [[nodiscard]] Result<std::shared_ptr<const Construction>> construct(
       std::span<const NamedValue> params,
       std::span<const std::pair<std::string, Tensor>>) const override {

@@ -73,6 +73,8 @@ struct InstanceOptions {
   std::optional<CopyPolicy> copies;
   std::vector<std::string> assumed_kinds;  ///< device kinds that count as present, for explain
   std::vector<std::pair<std::string, Tensor>> tensors;  ///< construction-time tensors
+  /// Stage of a composite op -> the sub-op to use there, instead of one that the op makes.
+  std::map<std::string, std::shared_ptr<Op>> delegates;
 };
 
 /// Registry, devices, options and built kernels of one Runtime. [any-thread] unless marked.

@@ -65,6 +65,8 @@ struct RejectedPluginReport {
   std::string reason;
 };
 
+struct StageExplanation;
+
 /// Which kernel a call gets and why each other one does not, as data.
 struct Explanation {
   std::string op;
@@ -77,11 +79,18 @@ struct Explanation {
   std::vector<StepReport> steps;
   std::vector<RejectedPluginReport> rejected_plugins;
   std::vector<std::pair<std::string, std::string>> excluded;  ///< what, and by which setting
-  std::string composition;  ///< why the composition runs, where it does
+  std::string composition;               ///< why the composition runs, where it does
+  std::vector<StageExplanation> stages;  ///< of the composition, in the order in which they run
   std::optional<Error> error;
 
   /// For people: one block per step, the winner first.
   [[nodiscard]] std::string table() const;
+};
+
+/// What the sub-call of one stage gets.
+struct StageExplanation {
+  std::string stage;
+  Explanation explanation;
 };
 
 }  // namespace tenon

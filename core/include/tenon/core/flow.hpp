@@ -10,6 +10,8 @@
 
 namespace tenon {
 
+class Composition;
+
 /// What a flow may read of a call: the declaration, parameters, shapes and presence; never a
 /// tensor's contents.
 struct FlowContext {
@@ -41,6 +43,15 @@ class Flow {
                                      const TensorView& tensor,
                                      const Dims& shape,
                                      TensorView& view) const = 0;
+
+  /// Whether its kernels multiply and sum, as matrix units do.
+  [[nodiscard]] virtual bool contracts() const { return false; }
+
+  /// Whether the flow can run an op as the stages of its composition.
+  [[nodiscard]] virtual bool composes() const { return false; }
+  /// Runs the stages. Called where the op has no kernel of its own for the call.
+  /// @pre composes
+  [[nodiscard]] virtual Result<void> compose(Composition& composition) const;
 };
 
 /// By the manifest's name, or null.

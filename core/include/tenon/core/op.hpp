@@ -47,17 +47,23 @@ struct KernelUse {
   std::uint32_t copies = 0;
 };
 
+struct StageUse;
+
 /// What the last successful call of an instance on this thread was.
 struct SignatureCall {
   std::string op;
   Device device;
   std::string target;
+  std::uint32_t branch = 0;  ///< index into OpDecl::branches
   bool has_out = false;
   std::vector<NamedValue> indices;
   std::vector<std::pair<std::string, TensorSpec>> tensors;  ///< present inputs and outputs
   std::vector<std::string> written_inputs;
   std::vector<Traffic> traffic;
-  std::vector<KernelUse> kernels;  ///< empty for an empty call
+  /// Inputs that describe others (offsets, page tables), with the memory that they had.
+  std::vector<std::pair<std::string, TensorView>> metadata;
+  std::vector<KernelUse> kernels;  ///< those of stages included; empty for an empty call
+  std::vector<StageUse> stages;    ///< sub-calls in order, where the call ran as a composition
   std::uint32_t copies = 0;
   bool built = false;  ///< this call built a kernel
   Result<Cost> cost = fail(ErrorCode::kInternal, "no call yet");
@@ -67,6 +73,32 @@ struct SignatureCall {
     return kernels.empty() ? std::string() : kernels.front().kernel;
   }
   [[nodiscard]] const Result<Cost>& eval_roofline() const { return cost; }
+  /// The unit that prices the operations: "tensor_core.bfloat16" where the flow contracts, else
+  /// "vector.bfloat16", by the dtype of the first tensor; "vector" for a call without tensors.
+  [[nodiscard]] std::string roof() const { return unit; }
+  std::string unit;
+};
+
+/// A sub-call of a composite op and the stage that it is filed under.
+struct StageUse {
+  std::string stage;
+  SignatureCall call;
+};
+
+/// A sub-op that a composite instance holds.
+struct HeldDelegate {
+  std::string stage;
+  std::vector<std::int64_t> identity;
+  Op* op = nullptr;  ///< borrowed: lives as long as the instance
+};
+
+/// A kernel that an instance reaches through its cached calls.
+struct BuiltKernel {
+  std::string interface;  ///< empty for a builder target's
+  std::string kernel;     ///< "plugin:key"
+  Device device;
+  std::string config;  ///< what the kernel says of its configuration; may be empty
+  bool tuned = false;
 };
 
 /// An op instance: construction parameters, the target it is bound to, the kernels it has built.
@@ -95,6 +127,11 @@ class Op {
   /// Calls with positional arguments in manifest order, results into `out`. For ops whose only
   /// returned output is buffered. On a hit: no allocation, no lock.
   Result<void> call_out(std::span<const TensorArg> inputs, const TensorView& out);
+
+  /// Calls with positional arguments in manifest order; the outputs are put into `outputs`, one per
+  /// output that is no list, undefined where it is absent. An output that is an input only views
+  /// it.
+  Result<void> call_into(std::span<const TensorArg> inputs, std::span<Tensor> outputs);
 
   /// What the outputs should be: the op's reference kernel on wide data. Every floating tensor is
   /// widened to float64 (inputs hold the values that they have in their own dtype), so floating
@@ -126,11 +163,20 @@ class Op {
   /// The target that serves this instance; empty before the first call.
   [[nodiscard]] std::string serving_target() const;
 
+  /// Every kernel that this instance and the sub-ops it holds have built and still keep, once each.
+  [[nodiscard]] std::vector<BuiltKernel> built_entries() const;
+  /// The sub-ops that this instance holds, in the order in which they were made.
+  [[nodiscard]] std::vector<HeldDelegate> held_delegates() const;
+  /// Every implementation that an interface of this op has in the instance's snapshot: interface
+  /// and "plugin:key", sorted.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> iter_kernels() const;
+
   struct Instance;
   [[nodiscard]] Instance& instance() { return *instance_; }
 
  private:
   friend class Engine;
+  friend Op wrap(std::unique_ptr<Instance> instance);
   explicit Op(std::unique_ptr<Instance> instance);
   std::unique_ptr<Instance> instance_;
 };

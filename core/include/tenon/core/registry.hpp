@@ -147,9 +147,10 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
   ~Registry();
 
-  /// Adds an entry. @errors ManifestInvalid when its name or an interface's is taken; both places
-  /// are named.
-  Result<void> add_op(std::shared_ptr<const SignaturePlan> plan);
+  /// Adds an entry. `flow` stands for the one that the entry names; it outlives the registry.
+  /// @errors ManifestInvalid when its name or an interface's is taken (both places are named), or
+  /// when its composition leads back to it (the way is named).
+  Result<void> add_op(std::shared_ptr<const SignaturePlan> plan, const Flow* flow = nullptr);
 
   /// Takes every op of a namespace out again, with its interfaces; for a plugin that brought them
   /// and is not in use.

@@ -1,0 +1,313 @@
+// Composite ops: their stages, the sub-ops that they hold, and what becomes of those on a failure.
+#include "tenon/core/composition.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "runtime/call_stack.hpp"
+#include "runtime/workspace.hpp"
+
+namespace tenon {
+
+Result<void> Flow::compose(Composition& composition) const {
+  return fail(
+      ErrorCode::kInternal,
+      "flow '" + std::string(name()) + "' does not compose '" + composition.decl().name + "'");
+}
+
+CompositeFrame*& innermost_composition() {
+  static thread_local CompositeFrame* innermost = nullptr;
+  return innermost;
+}
+
+// ---- Sub-calls
+// ---------------------------------------------------------------------------------------
+
+Result<void> CompositeCalls::enter(CompositeFrame& caller, const Op::Instance& instance) {
+  if (caller.expected == &instance) {
+    caller.expected = nullptr;
+    return {};
+  }
+  if (caller.unfiled.empty()) caller.unfiled = instance.decl().name;
+  return fail(ErrorCode::kInternal,
+              "op '" + caller.instance->decl().name + "' calls op '" + instance.decl().name +
+                  "' outside its declared stages");
+}
+
+void CompositeCalls::undo(std::vector<CompositeFrame::Pending>& pending, std::size_t from) {
+  for (std::size_t i = pending.size(); i-- > from;) {
+    if (pending[i].published != 0) pending[i].instance->undo(pending[i].published);
+  }
+  pending.resize(std::min(from, pending.size()));
+}
+
+void CompositeCalls::complete(std::vector<CompositeFrame::Pending>& pending) {
+  for (const CompositeFrame::Pending& call : pending) {
+    if (call.generation != 0)
+      call.state->completed_generation.store(call.generation, std::memory_order_release);
+  }
+  pending.clear();
+}
+
+// ---- Delegates
+// ---------------------------------------------------------------------------------------
+
+namespace {
+
+const DelegateNode* find_delegate(const DelegateNode* node,
+                                  std::uint32_t stage,
+                                  std::span<const std::int64_t> identity) {
+  for (; node != nullptr; node = node->next) {
+    if (node->stage == stage && std::ranges::equal(node->identity, identity)) return node;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<Op*> Op::Instance::delegate_for(std::uint32_t stage,
+                                       std::span<const std::int64_t> identity,
+                                       const std::function<std::vector<NamedValue>()>& params) {
+  if (const auto* found =
+          find_delegate(running.delegates.load(std::memory_order_acquire), stage, identity))
+    return found->op.get();
+  const StageDecl& declared = decl().stages[stage];
+  auto node = std::make_unique<DelegateNode>();
+  node->stage = stage;
+  node->identity.assign(identity.begin(), identity.end());
+  const auto& given = construction.options.delegates;
+  if (const auto own = given.find(declared.name); own != given.end()) {
+    node->op = own->second;
+  } else {
+    const OpClass* op_class = nullptr;
+    TENON_TRY_ASSIGN(op_class, construction.snapshot->op(declared.op));
+    InstanceOptions options;
+    const InstanceOptions& asked = asking().construction.options;
+    options.deterministic = asked.deterministic;
+    options.copies = asked.copies;
+    options.assumed_kinds = asked.assumed_kinds;
+    const std::vector<NamedValue> values = params();
+    auto made = make_instance(
+        construction.engine, construction.snapshot, *op_class, values, options, &asking());
+    if (!made) return fail(std::move(made).error());
+    node->op = std::make_shared<Op>(wrap(std::move(*made)));
+  }
+  const std::lock_guard lock(running.mutex);
+  DelegateNode* const head = running.delegates.load(std::memory_order_acquire);
+  if (const auto* found = find_delegate(head, stage, identity)) return found->op.get();
+  node->next = head;
+  running.delegate_nodes.push_back(std::move(node));
+  running.delegates.store(running.delegate_nodes.back().get(), std::memory_order_release);
+  return running.delegate_nodes.back()->op.get();
+}
+
+// ---- Running
+// ---------------------------------------------------------------------------------------
+
+namespace {
+
+// What running and explaining have in common.
+class StageCalls : public Composition {
+ public:
+  StageCalls(Op::Instance& instance, ThreadState& state, const CallArgs& args)
+      : instance_(instance), state_(state), args_(args) {}
+
+  [[nodiscard]] const OpDecl& decl() const final { return instance_.decl(); }
+  [[nodiscard]] const TensorView* input(std::string_view name) const final {
+    const auto index = decl().input_index(name);
+    return index ? args_.inputs[*index].single() : nullptr;
+  }
+  [[nodiscard]] const TensorView* output(std::string_view name) const final {
+    const auto index = decl().output_index(name);
+    return index ? state_.outputs[state_.output_first[*index]] : nullptr;
+  }
+  [[nodiscard]] Value param(std::string_view name) const final {
+    const auto& params = decl().params;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (params[i].name == name) return instance_.construction.construction->params()[i];
+    }
+    return {};
+  }
+  Result<Delegate> delegate_for(std::string_view stage,
+                                std::span<const std::int64_t> identity,
+                                const Params& params) final {
+    const auto& stages = decl().stages;
+    const auto at = std::find_if(
+        stages.begin(), stages.end(), [&](const StageDecl& s) { return s.name == stage; });
+    if (at == stages.end() || at->op.empty()) {
+      return fail(ErrorCode::kInternal,
+                  "op '" + decl().name + "' declares no stage '" + std::string(stage) +
+                      "' that calls an op");
+    }
+    Delegate delegate;
+    delegate.stage = static_cast<std::uint32_t>(at - stages.begin());
+    TENON_TRY_ASSIGN(delegate.op, instance_.delegate_for(delegate.stage, identity, params));
+    return delegate;
+  }
+
+ protected:
+  ~StageCalls() = default;
+  [[nodiscard]] const std::string& stage_name(const Delegate& delegate) const {
+    return decl().stages[delegate.stage].name;
+  }
+
+  Op::Instance& instance_;
+  ThreadState& state_;
+  const CallArgs& args_;
+};
+
+class RunningStages final : public StageCalls {
+ public:
+  RunningStages(Op::Instance& instance,
+                ThreadState& state,
+                const CallArgs& args,
+                const DeviceEntry& device,
+                void* stream,
+                CompositeFrame& frame)
+      : StageCalls(instance, state, args), device_(device), stream_(stream), frame_(frame) {}
+  ~RunningStages() = default;
+  RunningStages(const RunningStages&) = delete;
+  RunningStages& operator=(const RunningStages&) = delete;
+
+  Result<void> run(const Delegate& delegate,
+                   std::span<const TensorArg> inputs,
+                   const TensorView& out) override {
+    Op::Instance& sub = delegate.op->instance();
+    frame_.expected = &sub;
+    auto called = delegate.op->call_out(inputs, out);
+    frame_.expected = nullptr;
+    if (!called) {
+      Error error = std::move(called).error();
+      error.add("stage", stage_name(delegate));
+      return fail(std::move(error));
+    }
+    auto& traces = state_.stage_traces;
+    if (traces.size() <= state_.stage_count) traces.resize(state_.stage_count + 1);
+    StageTrace& trace = traces[state_.stage_count++];
+    trace.stage = delegate.stage;
+    trace.op = delegate.op;
+    trace.record = *sub.thread_state().last;
+    return {};
+  }
+
+  Result<TensorView> temporary(DType dtype, const Dims& shape) override {
+    const auto count = element_count(shape);
+    std::int64_t bytes = 0;
+    if (!count ||
+        __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
+      return fail(
+          ErrorCode::kOutOfMemory,
+          "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
+    }
+    if (!scope_) scope_.emplace(workspace_of_thread(instance_.engine().devices, &device_, stream_));
+    void* memory = nullptr;
+    TENON_TRY_ASSIGN(memory, scope_->take(static_cast<std::size_t>(bytes)));
+    return TensorView(memory, dtype, shape, device_.device);
+  }
+
+ private:
+  const DeviceEntry& device_;
+  void* stream_;
+  CompositeFrame& frame_;
+  std::optional<WorkspaceScope> scope_;
+};
+
+class ExplainedStages final : public StageCalls {
+ public:
+  ExplainedStages(Op::Instance& instance,
+                  ThreadState& state,
+                  const CallArgs& args,
+                  std::span<const DeviceFacts> assumed,
+                  Explanation& explanation)
+      : StageCalls(instance, state, args), assumed_(assumed), explanation_(explanation) {}
+  ~ExplainedStages() = default;
+  ExplainedStages(const ExplainedStages&) = delete;
+  ExplainedStages& operator=(const ExplainedStages&) = delete;
+
+  Result<void> run(const Delegate& delegate,
+                   std::span<const TensorArg> inputs,
+                   const TensorView& out) override {
+    CallArgs args;
+    args.inputs = inputs;
+    args.out = &out;
+    args.default_device = explanation_.device;
+    args.meta = true;
+    explanation_.stages.push_back(
+        {stage_name(delegate), delegate.op->instance().explain(args, assumed_)});
+    const Explanation& sub = explanation_.stages.back().explanation;
+    if (sub.error) return fail(*sub.error);
+    return {};
+  }
+  Result<TensorView> temporary(DType dtype, const Dims& shape) override {
+    constexpr std::size_t kFirst = 8192;  // behind every input and output
+    return TensorView(imagined_address(kFirst + temporaries_++), dtype, shape, explanation_.device);
+  }
+
+ private:
+  std::span<const DeviceFacts> assumed_;
+  Explanation& explanation_;
+  std::size_t temporaries_ = 0;
+};
+
+// Puts a composition on the thread's stack.
+class OnStack {
+ public:
+  explicit OnStack(CompositeFrame& frame) {
+    frame.parent = innermost_composition();
+    innermost_composition() = &frame;
+  }
+  ~OnStack() { innermost_composition() = innermost_composition()->parent; }
+  OnStack(const OnStack&) = delete;
+  OnStack& operator=(const OnStack&) = delete;
+};
+
+// The calls of this thread's outermost composition.
+std::vector<CompositeFrame::Pending>& pending_of_thread() {
+  static thread_local std::vector<CompositeFrame::Pending> pending;
+  return pending;
+}
+
+}  // namespace
+
+Result<void> run_composition(Op::Instance& instance,
+                             ThreadState& state,
+                             const CallArgs& args,
+                             const DeviceEntry& device,
+                             void* stream,
+                             bool bound_here) {
+  CompositeFrame frame;
+  frame.instance = &instance;
+  auto& pending = pending_of_thread();
+  frame.pending = &pending;
+  const bool is_outermost = innermost_composition() == nullptr;
+  if (is_outermost) pending.clear();
+  const std::size_t first = pending.size();
+  state.stage_count = 0;
+  Result<void> result = [&]() -> Result<void> {
+    const OnStack on_stack(frame);
+    RunningStages stages(instance, state, args, device, stream, frame);
+    return instance.construction.op_class->flow->compose(stages);
+  }();
+  if (result && !frame.unfiled.empty()) {
+    result = fail(ErrorCode::kInternal,
+                  "op '" + instance.decl().name + "' called op '" + frame.unfiled +
+                      "' outside its declared stages");
+  }
+  if (!result && bound_here) CompositeCalls::undo(pending, first);
+  if (is_outermost) CompositeCalls::complete(pending);
+  return result;
+}
+
+void explain_composition(Op::Instance& instance,
+                         ThreadState& state,
+                         const CallArgs& args,
+                         std::span<const DeviceFacts> assumed,
+                         Explanation& explanation) {
+  ExplainedStages stages(instance, state, args, assumed, explanation);
+  auto explained = instance.construction.op_class->flow->compose(stages);
+  explanation.error.reset();
+  if (!explained) explanation.error = std::move(explained).error();
+}
+
+}  // namespace tenon

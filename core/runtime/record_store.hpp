@@ -1,0 +1,50 @@
+// The last successful call of an instance on a thread, as little of it as tells the rest again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenon/core/device.hpp"
+#include "tenon/core/tensor.hpp"
+
+namespace tenon {
+
+class Op;
+
+/// The interface of a builder target's kernel.
+inline constexpr std::uint32_t kNoInterface = 0xffffffff;
+
+/// A kernel launch of the last call. Names live as long as the instance's snapshot.
+struct KernelTrace {
+  std::uint32_t step = 0;
+  std::uint32_t interface = 0;
+  const std::string* kernel = nullptr;  ///< "plugin:key"
+  std::uint32_t copies = 0;
+};
+
+struct StageTrace;
+
+/// The last successful call, kept in storage that is made at the thread's first call and reused.
+struct RecordStore {
+  bool has_out = false;
+  bool built = false;
+  Device device;
+  std::vector<TensorView> inputs;  ///< shapes and dtypes without memory; one per single input
+  std::vector<std::uint32_t> input_counts;
+  std::vector<TensorView> list_items;
+  TensorView out;
+  std::vector<KernelTrace> kernels;
+  std::size_t kernel_count = 0;
+  std::vector<StageTrace> stages;  ///< of a call that ran as a composition
+  std::size_t stage_count = 0;
+};
+
+/// A sub-call of a composite op.
+struct StageTrace {
+  std::uint32_t stage = 0;
+  Op* op = nullptr;  ///< lives as long as the instance that holds it
+  RecordStore record;
+};
+
+}  // namespace tenon
