@@ -24,36 +24,45 @@ std::string line_of(const CandidateReport& c) {
   return line;
 }
 
+std::string text_of(const StepReport& step) {
+  std::string text;
+  text += "interface " + step.interface + ": ";
+  text += step.winner ? *step.winner + " (round " + std::to_string(step.round) + ")\n"
+                      : std::string("no kernel\n");
+  if (!step.call.empty()) {
+    text += "  call ";
+    for (std::size_t i = 0; i < step.call.size(); ++i)
+      text += fmt::format(
+          "{}{}={}", i == 0 ? "" : ", ", step.call[i].first, step.call[i].second.to_string());
+    text += "\n";
+  }
+  for (const auto& [name, facts] : step.facts) {
+    const auto* words = facts.get_if<std::string>();
+    text += "  " + name + ": " + (words == nullptr ? facts.to_string() : *words) + "\n";
+  }
+  for (const CandidateReport& c : step.candidates) text += "  " + line_of(c) + "\n";
+  return text;
+}
+
+std::string text_of(const StageExplanation& stage) {
+  std::string text = "stage " + stage.stage + ": ";
+  for (const char c : stage.explanation.table()) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
 }  // namespace
 
 std::string Explanation::table() const {
   std::string text =
       op + " on " + device.to_string() + ", target " +
       (target.empty() ? std::string("not chosen") : target + " (from " + target_from + ")") + "\n";
-  for (const StepReport& step : steps) {
-    text += "interface " + step.interface + ": ";
-    text += step.winner ? *step.winner + " (round " + std::to_string(step.round) + ")\n"
-                        : std::string("no kernel\n");
-    if (!step.call.empty()) {
-      text += "  call ";
-      for (std::size_t i = 0; i < step.call.size(); ++i)
-        text += fmt::format(
-            "{}{}={}", i == 0 ? "" : ", ", step.call[i].first, step.call[i].second.to_string());
-      text += "\n";
-    }
-    for (const auto& [name, facts] : step.facts) {
-      const auto* words = facts.get_if<std::string>();
-      text += "  " + name + ": " + (words == nullptr ? facts.to_string() : *words) + "\n";
-    }
-    for (const CandidateReport& c : step.candidates) text += "  " + line_of(c) + "\n";
-  }
+  for (const StepReport& step : steps) text += text_of(step);
   if (!composition.empty()) text += "composition: " + composition + "\n";
-  for (const StageExplanation& stage : stages) {
-    text += "stage " + stage.stage + ": ";
-    const std::string below = stage.explanation.table();
-    for (const char c : below) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    text.erase(text.find_last_not_of(' ') + 1);
-  }
+  for (const StageExplanation& stage : stages) text += text_of(stage);
   for (const auto& [what, by] : excluded) text += "excluded: " + what + " (" + by + ")\n";
   for (const auto& p : rejected_plugins)
     text += "plugin not in use: " + p.path + " (" + p.stage + ": " + p.reason + ")\n";

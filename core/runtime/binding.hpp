@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "tenon/core/registry.hpp"
 
 namespace tenon {
+
+class LaunchExample;
 
 /// What a call key leads to.
 struct CallEntry {
@@ -27,9 +30,19 @@ struct CallEntry {
   /// nothing.
   mutable std::atomic<bool> used{true};
 
+  /// What a launch passed, for tuning; made at the first launch.
+  mutable std::atomic<const LaunchExample*> example{nullptr};
+
+  CallEntry() = default;
+  CallEntry(const CallEntry&) = delete;
+  CallEntry& operator=(const CallEntry&) = delete;
+  ~CallEntry();
   void mark_used() const {
     if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
+    if (built != nullptr) built->mark_used();
   }
+  /// Keeps `launch` as the example, unless there is one.
+  const LaunchExample& example_of(const tenon_launch& launch) const;
 };
 
 /// Which target serves, and why.
@@ -56,7 +69,15 @@ struct Binding {
       std::uint64_t hash, std::span<const std::uint64_t> key) const;
   /// A copy with one more entry; evicts one that was not used lately once there are `limit`.
   [[nodiscard]] std::unique_ptr<Binding> with(std::shared_ptr<const CallEntry> entry,
-                                              std::size_t limit) const;
+                                              std::size_t limit,
+                                              std::size_t& evicted) const;
+  /// A copy without the entries that hold one of these kernels; null where it holds none.
+  [[nodiscard]] std::unique_ptr<Binding> without(const std::set<const BuiltEntry*>& kernels) const;
+
+ private:
+  /// One with the same target and without entries.
+  [[nodiscard]] std::unique_ptr<Binding> like_this() const;
+  void fill(std::vector<std::shared_ptr<const CallEntry>> entries);
 };
 
 }  // namespace tenon

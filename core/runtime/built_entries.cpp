@@ -79,6 +79,27 @@ Result<std::shared_ptr<BuiltEntry>> BuildPool::get(
   return result;
 }
 
+std::vector<std::shared_ptr<BuiltEntry>> BuildPool::victims(std::size_t limit,
+                                                            const BuiltEntry& newest) {
+  std::vector<std::shared_ptr<BuiltEntry>> chosen;
+  const std::lock_guard lock(mutex_);
+  if (entries_.size() <= limit) return chosen;
+  std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+  if (entries_.size() <= limit) return chosen;
+  const std::size_t wanted = entries_.size() - limit + limit / 8;
+  auto at = entries_.lower_bound(hand_);
+  for (std::size_t steps = 0; steps < 2 * entries_.size() && chosen.size() < wanted; ++steps) {
+    if (at == entries_.end()) at = entries_.begin();
+    auto entry = at->second.lock();
+    if (entry != nullptr && entry.get() != &newest && !entry->forget_use())
+      chosen.push_back(std::move(entry));
+    ++at;
+  }
+  hand_ = at == entries_.end() ? std::vector<std::uint64_t>() : at->first;
+  evicted_.fetch_add(chosen.size(), std::memory_order_relaxed);
+  return chosen;
+}
+
 std::size_t BuildPool::live() const {
   const std::lock_guard lock(mutex_);
   std::size_t n = 0;

@@ -52,8 +52,22 @@ class BuiltEntry {
   [[nodiscard]] std::string interface() const {
     return type_ != nullptr ? type_->interface : std::string();
   }
-  [[nodiscard]] bool is_tuned() const { return tuned_.load(std::memory_order_acquire); }
-  void mark_tuned() { tuned_.store(true, std::memory_order_release); }
+  /// CLOCK's mark among all kernels of a Runtime.
+  void mark_used() {
+    if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool forget_use() { return used_.exchange(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_tuned() const {
+    return tuning_.load(std::memory_order_acquire) == Tuning::kDone;
+  }
+  /// True for the one thread that shall tune.
+  [[nodiscard]] bool begin_tuning() {
+    Tuning none = Tuning::kNone;
+    return tuning_.compare_exchange_strong(none, Tuning::kRunning, std::memory_order_acq_rel);
+  }
+  void end_tuning(bool done) {
+    tuning_.store(done ? Tuning::kDone : Tuning::kNone, std::memory_order_release);
+  }
   [[nodiscard]] const PluginInfo& plugin() const {
     return type_ != nullptr ? *type_->plugin : *target_->plugin;
   }
@@ -65,7 +79,9 @@ class BuiltEntry {
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
   tenon_kernel kernel_;
-  std::atomic<bool> tuned_{false};
+  enum class Tuning : std::uint8_t { kNone, kRunning, kDone };
+  std::atomic<Tuning> tuning_{Tuning::kNone};
+  std::atomic<bool> used_{true};
 };
 
 /// Launches a kernel. What the plugin says beside a failure becomes the error.
@@ -83,6 +99,10 @@ class BuildPool {
       bool& built);
   [[nodiscard]] std::size_t builds() const { return builds_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t live() const;
+  [[nodiscard]] std::size_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
+  /// Where more than `limit` kernels live: those to let go, not lately used ones first, a few more
+  /// than needed so that it is not asked for at every build.
+  std::vector<std::shared_ptr<BuiltEntry>> victims(std::size_t limit, const BuiltEntry& newest);
 
  private:
   struct Pending {
@@ -95,7 +115,9 @@ class BuildPool {
   std::map<std::vector<std::uint64_t>, std::weak_ptr<BuiltEntry>> entries_;
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Pending>> pending_;
   std::size_t sweep_at_ = 256;
+  std::vector<std::uint64_t> hand_;  // CLOCK's: the identity that it looks at next
   std::atomic<std::size_t> builds_{0};
+  std::atomic<std::size_t> evicted_{0};
 };
 
 }  // namespace tenon

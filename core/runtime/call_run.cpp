@@ -205,6 +205,8 @@ class CallRun {
     if (!missed) return fail(std::move(missed).error());
     made_.push_back(std::move(*missed));
     add(binding, made_.back());
+    if (built_ && made_.back()->built != nullptr)
+      instance_.engine().keep_bounds(*made_.back()->built);
     return made_.back().get();
   }
 
@@ -220,8 +222,11 @@ class CallRun {
     const Binding* current = instance_.binding.current.load(std::memory_order_acquire);
     if (current == nullptr || current->generation != seen.generation) return;
     if (current->find(entry->hash, entry->key) != nullptr) return;  // another thread was first
-    instance_.publish(current->with(entry, instance_.engine().options.call_keys_per_instance),
+    Engine::Internals& engine = instance_.engine();
+    std::size_t evicted = 0;
+    instance_.publish(current->with(entry, engine.options.call_keys_per_instance, evicted),
                       retired);
+    engine.call_keys_evicted.fetch_add(evicted, std::memory_order_relaxed);
   }
 
   // Step 7: shapes are copied into storage that is there already; the rest is told from them when
@@ -237,22 +242,7 @@ class CallRun {
 
   void keep_record(RecordStore& r, std::size_t launched) {
     r.built = built_;
-    r.device = state_.frame->device;
-    r.has_out = args_.out != nullptr;
-    if (r.has_out) r.out = *args_.out;
-    r.inputs.resize(args_.inputs.size());
-    r.input_counts.resize(args_.inputs.size());
-    r.list_items.clear();
-    for (std::size_t i = 0; i < args_.inputs.size(); ++i) {
-      const TensorArg& arg = args_.inputs[i];
-      r.input_counts[i] = arg.present() ? arg.count : 0;
-      if (!arg.present()) continue;
-      if (instance_.decl().inputs[i].list) {
-        for (std::uint32_t e = 0; e < arg.count; ++e) r.list_items.push_back(*arg.items[e]);
-      } else {
-        r.inputs[i] = *arg.items[0];
-      }
-    }
+    r.keep(instance_.decl(), args_, state_.frame->device);
     r.kernel_count = launched;
     if (r.kernels.size() < launched) r.kernels.resize(launched);
     std::copy_n(state_.traces.begin(), launched, r.kernels.begin());

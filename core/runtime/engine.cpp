@@ -151,6 +151,9 @@ Result<std::unique_ptr<Op::Instance>> make_instance(std::shared_ptr<Engine> engi
   c.key = Engine::next_instance_key();
   // An unknown target is refused here already, whoever asked for it.
   if (auto target = instance->requested_target(); !target) return fail(std::move(target).error());
+  Engine::Internals& internals = c.engine->internals();
+  const std::lock_guard lock(internals.instances_mutex);
+  internals.instances.emplace(c.key, instance.get());
   return instance;
 }
 

@@ -26,24 +26,6 @@ std::vector<std::pair<std::string, std::string>> Op::iter_kernels() const {
   return kernels;
 }
 
-namespace {
-
-std::string config_of(const tenon_kernel& kernel) {
-  if (kernel.config == nullptr) return {};
-  std::string text(256, '\0');
-  std::uint64_t size = 0;
-  tenon_status status = kernel.config(kernel.state, text.data(), text.size(), &size);
-  if (status == TENON_OK && size > text.size() && size < (std::uint64_t{1} << 20)) {
-    text.resize(static_cast<std::size_t>(size));
-    status = kernel.config(kernel.state, text.data(), text.size(), &size);
-  }
-  if (status != TENON_OK || size > text.size()) return {};
-  text.resize(static_cast<std::size_t>(size));
-  return text;
-}
-
-}  // namespace
-
 std::vector<std::shared_ptr<BuiltEntry>> Op::Instance::reachable() const {
   std::vector<std::shared_ptr<BuiltEntry>> entries;
   {
@@ -78,6 +60,38 @@ std::vector<BuiltKernel> Op::built_entries() const {
     return std::tie(a.interface, a.kernel) < std::tie(b.interface, b.kernel);
   });
   return built;
+}
+
+void Op::Instance::drop(const std::set<const BuiltEntry*>& victims, Retired& retired) {
+  const std::lock_guard lock(binding.mutex);
+  const Binding* now = binding.current.load(std::memory_order_acquire);
+  if (now == nullptr) return;
+  if (auto next = now->without(victims)) publish(std::move(next), retired);
+}
+
+void Engine::Internals::keep_bounds(const BuiltEntry& newest) {
+  const auto victims = builds.victims(options.built_entries, newest);
+  if (victims.empty()) return;
+  std::set<const BuiltEntry*> chosen;
+  for (const auto& victim : victims) chosen.insert(victim.get());
+  std::vector<std::unique_ptr<const Binding>>
+      retired;  // dropped after the lock, as are the victims
+  const std::lock_guard lock(instances_mutex);
+  for (const auto& [key, instance] : instances) instance->drop(chosen, retired);
+}
+
+EngineCounters Engine::counters() const {
+  EngineCounters c;
+  {
+    const std::lock_guard lock(internals_->instances_mutex);
+    c.instances = internals_->instances.size();
+  }
+  c.kernels_built = internals_->builds.builds();
+  c.kernels_live = internals_->builds.live();
+  c.kernels_evicted = internals_->builds.evicted();
+  c.call_keys_evicted = internals_->call_keys_evicted.load(std::memory_order_relaxed);
+  c.kernels_tuned = internals_->kernels_tuned.load(std::memory_order_relaxed);
+  return c;
 }
 
 }  // namespace tenon

@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "runtime/thread_state.hpp"
+#include "runtime/value_copies.hpp"
 #include "tenon/core/plan.hpp"
 
 namespace tenon {
-
-/// Copies of values with everything that they point to, in storage that is reused.
-class ValueCopies {
- public:
-  void assign(std::span<const tenon_value> values);
-  [[nodiscard]] const tenon_value* data() const {
-    return reinterpret_cast<const tenon_value*>(words_.data());
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 /// What a launch passes, kept beyond the call that made it.
 struct KeptLaunch {

@@ -17,6 +17,7 @@ struct ThreadTable {
   struct Slot {
     std::uint64_t key = 0;
     ThreadState* state = nullptr;
+    Op::Instance* instance = nullptr;
   };
   static constexpr std::size_t kSlots = 64;
   std::array<Slot, kSlots> recent{};
@@ -42,6 +43,10 @@ ThreadState::ThreadState() = default;
 ThreadState::~ThreadState() = default;
 
 Op::Instance::~Instance() {
+  if (construction.engine != nullptr) {
+    const std::lock_guard lock(engine().instances_mutex);
+    engine().instances.erase(construction.key);
+  }
   const std::lock_guard lock(running.mutex);
   for (const auto& state : running.threads)
     state->instance_alive.store(false, std::memory_order_release);
@@ -60,15 +65,30 @@ ThreadState& Op::Instance::thread_state() {
                   [](const auto& s) { return !s->thread_alive.load(std::memory_order_acquire); });
     running.threads.push_back(mine);
   }
-  slot = {construction.key, mine.get()};
+  slot = {construction.key, mine.get(), this};
   ThreadState& state = *mine;
   if (table.all.size() > table.sweep_at) {
+    for (ThreadTable::Slot& recent : table.recent) {
+      if (recent.state != nullptr && !recent.state->instance_alive.load(std::memory_order_acquire))
+        recent = {};
+    }
     std::erase_if(table.all, [&](const auto& e) {
       return !e.second->instance_alive.load(std::memory_order_acquire);
     });
     table.sweep_at = std::max<std::size_t>(128, table.all.size() * 2);
   }
   return state;
+}
+
+Op::Instance* Engine::Internals::find_instance(std::uint64_t key) const {
+  const ThreadTable::Slot& slot = thread_table().recent[key % ThreadTable::kSlots];
+  if (slot.key == key && slot.instance != nullptr &&
+      slot.state->instance_alive.load(std::memory_order_acquire) &&
+      &slot.instance->engine() == this)
+    return slot.instance;
+  const std::lock_guard lock(instances_mutex);
+  const auto at = instances.find(key);
+  return at == instances.end() ? nullptr : at->second;
 }
 
 // ---- Binding

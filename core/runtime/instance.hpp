@@ -9,11 +9,13 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "registry/selection.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/thread_state.hpp"
+#include "runtime/tuning.hpp"
 #include "tenon/core/flow.hpp"
 #include "tenon/core/op.hpp"
 
@@ -28,6 +30,16 @@ struct Engine::Internals {
   mutable std::mutex default_mutex;
   std::optional<Setting<std::string>> process_default;  ///< set_default_target
   std::atomic<std::uint64_t> default_version{1};
+  std::atomic<std::size_t> call_keys_evicted{0};
+  std::atomic<std::size_t> kernels_tuned{0};
+  // Instances by key. The table owns none; each takes itself out at its end.
+  mutable std::mutex instances_mutex;
+  std::unordered_map<std::uint64_t, Op::Instance*> instances;
+  /// The instance of a key, or null. No lock for one that this thread has called.
+  [[nodiscard]] Op::Instance* find_instance(std::uint64_t key) const;
+  /// Takes kernels from instances where there are more than `caches.entries`, `newest` excepted.
+  /// @pre No lock is held.
+  void keep_bounds(const BuiltEntry& newest);
   std::mutex warned_mutex;
   std::set<std::string> warned;  ///< "op: reason" of reference kernels that serve
 };
@@ -76,12 +88,16 @@ struct RunningGroup {
   std::atomic<Op*> copier{nullptr};
   std::atomic<DelegateNode*> delegates{nullptr};  ///< the latest first
   std::vector<std::unique_ptr<DelegateNode>> delegate_nodes;
+  std::atomic<bool> tune_requested{false};
+  std::atomic<bool> tune_warned{false};  ///< that a kernel of this instance cannot tune
 };
 
 struct Op::Instance {
   ConstructionGroup construction;
   BindingGroup binding;
   RunningGroup running;
+
+  using Retired = std::vector<std::unique_ptr<const Binding>>;
 
   Instance() = default;
   Instance(const Instance&) = delete;
@@ -97,6 +113,13 @@ struct Op::Instance {
 
   /// The seven steps. Made outputs are left in `state.made`, all outputs in `state.outputs`.
   Result<void> call(ThreadState& state, const CallArgs& args);
+
+  /// The same with positional outputs; see Op::call_into.
+  Result<void> call_positional(std::span<const TensorArg> inputs,
+                               const TensorView* out,
+                               std::span<Tensor> outputs);
+  /// Keeps this thread's meta call.
+  void keep_meta_record(const CallArgs& args, const CallFrame& frame);
 
   /// The reference kernel on wide data; see Op::call_reference.
   Result<void> call_reference(const CallArgs& args, std::vector<Tensor>& results);
@@ -136,6 +159,21 @@ struct Op::Instance {
   Result<Op*> delegate_for(std::uint32_t stage,
                            std::span<const std::int64_t> identity,
                            const std::function<std::vector<NamedValue>()>& params);
+  /// Whether kernels are tuned as soon as they are built.
+  [[nodiscard]] bool tuned_mode() const {
+    return asking().running.tune_requested.load(std::memory_order_relaxed) ||
+           running.tune_requested.load(std::memory_order_relaxed) ||
+           construction.engine->options().tuning.value == TuningMode::kTune;
+  }
+  /// Puts the instance and its sub-ops in tuned mode, and tunes what they have built. Returns how
+  /// many kernels were tuned.
+  std::size_t request_tune();
+  /// Tunes the kernel of an entry, unless it is tuned already, on synthetic tensors like those of
+  /// `example`. What goes wrong is logged: a call does not fail for it.
+  bool tune(const CallEntry& entry, const LaunchExample& example, void* stream);
+  /// Lets go of kernels; what no call sees any more is put into `retired`.
+  void drop(const std::set<const BuiltEntry*>& victims, Retired& retired);
+
   /// The kernels of cached calls, those of held sub-ops included, once each.
   [[nodiscard]] std::vector<std::shared_ptr<BuiltEntry>> reachable() const;
   /// What a kept record tells.
@@ -144,7 +182,6 @@ struct Op::Instance {
  private:
   friend class CallRun;
   friend struct CompositeCalls;
-  using Retired = std::vector<std::unique_ptr<const Binding>>;
   Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
   const Binding* protect(ThreadState& state) const;
   /// The version of the default target that a binding must have been made under.

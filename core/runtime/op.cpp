@@ -148,7 +148,9 @@ Error wrong_count(const OpDecl& decl, const char* what, std::size_t expected, st
 
 }  // namespace
 
-Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> outputs) {
+Result<void> Op::Instance::call_positional(std::span<const TensorArg> inputs,
+                                           const TensorView* out,
+                                           std::span<Tensor> outputs) {
   const OpDecl& d = decl();
   if (inputs.size() != d.inputs.size())
     return fail(wrong_count(d, "inputs", d.inputs.size(), inputs.size()));
@@ -156,9 +158,10 @@ Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> 
     return fail(wrong_count(d, "outputs", d.outputs.size(), outputs.size()));
   CallArgs args;
   args.inputs = inputs;
-  if (inputs.empty()) TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, inputs));
-  ThreadState& state = instance_->thread_state();
-  TENON_TRY(instance_->call(state, args));
+  args.out = out;
+  if (inputs.empty()) TENON_TRY_ASSIGN(args.default_device, default_device(*this, inputs));
+  ThreadState& state = thread_state();
+  TENON_TRY(call(state, args));
   if (state.outputs.size() != outputs.size())
     return fail(wrong_count(d, "output tensors", outputs.size(), state.outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -171,6 +174,10 @@ Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> 
     }
   }
   return {};
+}
+
+Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> outputs) {
+  return instance_->call_positional(inputs, nullptr, outputs);
 }
 
 Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
@@ -204,6 +211,7 @@ Result<Op::Inferred> Op::infer(std::span<const NamedSpec> inputs, const NamedSpe
   }
   inferred.indices = plan().indices(construction, *frame);
   inferred.cost = plan().cost(construction, args, *frame);
+  instance_->keep_meta_record(args, *frame);
   return inferred;
 }
 

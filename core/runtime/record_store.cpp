@@ -90,6 +90,38 @@ void tell_stages(const OpDecl& d, const RecordStore& r, SignatureCall& record) {
 
 }  // namespace
 
+void RecordStore::keep(const OpDecl& decl, const CallArgs& args, Device on) {
+  device = on;
+  has_out = args.out != nullptr;
+  if (has_out) out = *args.out;
+  inputs.resize(args.inputs.size());
+  input_counts.resize(args.inputs.size());
+  list_items.clear();
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    const TensorArg& arg = args.inputs[i];
+    input_counts[i] = arg.present() ? arg.count : 0;
+    if (!arg.present()) continue;
+    if (decl.inputs[i].list) {
+      for (std::uint32_t e = 0; e < arg.count; ++e) list_items.push_back(*arg.items[e]);
+    } else {
+      inputs[i] = *arg.items[0];
+    }
+  }
+}
+
+void Op::Instance::keep_meta_record(const CallArgs& args, const CallFrame& frame) {
+  ThreadState& state = thread_state();
+  if (state.meta == nullptr) state.meta = std::make_unique<RecordStore>();
+  state.meta->keep(decl(), args, frame.device);
+  state.meta->meta = true;
+}
+
+std::optional<SignatureCall> Op::last_meta() const {
+  ThreadState& state = instance_->thread_state();
+  if (state.meta == nullptr) return std::nullopt;
+  return instance_->tell(*state.meta, *state.frame);
+}
+
 std::optional<SignatureCall> Op::Instance::tell(const RecordStore& r, CallFrame& frame) {
   const OpDecl& d = decl();
   const Construction& settled = *construction.construction;
@@ -101,7 +133,8 @@ std::optional<SignatureCall> Op::Instance::tell(const RecordStore& r, CallFrame&
   record.device = r.device;
   record.has_out = r.has_out;
   record.built = r.built;
-  record.target = serving_target(thread_state());
+  record.meta = r.meta;
+  if (!r.meta) record.target = serving_target(thread_state());
   tell_tensors(d, kept.args(), record);
   tell_effects(d, frame, record);
   tell_kernels(d, r, record);

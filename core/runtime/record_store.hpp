@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/core/device.hpp"
-#include "tenon/core/tensor.hpp"
+#include "tenon/core/plan.hpp"
 
 namespace tenon {
 
@@ -27,8 +26,12 @@ struct StageTrace;
 
 /// The last successful call, kept in storage that is made at the thread's first call and reused.
 struct RecordStore {
+  /// Keeps the arguments of a call. `inputs` has one entry per declared input.
+  void keep(const OpDecl& decl, const CallArgs& args, Device on);
+
   bool has_out = false;
   bool built = false;
+  bool meta = false;  ///< nothing ran
   Device device;
   std::vector<TensorView> inputs;  ///< shapes and dtypes without memory; one per single input
   std::vector<std::uint32_t> input_counts;

@@ -188,7 +188,13 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
                                                    const DeviceEntry& device,
                                                    const tenon_call& call) {
   const KernelType& type = *selection.winner;
-  const tenon_build request{sizeof(tenon_build), &device.launch, &call, {nullptr, 0}, 0};
+  std::string tuned;
+  if (instance_.engine().options.tuning.value != TuningMode::kOff) {
+    tuned = kept_tuning(
+        *type.plugin,
+        tuning_key(device, instance_.decl().full_name(), decl_.name, type.qualified, state_.key));
+  }
+  const tenon_build request{sizeof(tenon_build), &device.launch, &call, detail::str_of(tuned), 0};
   tenon_kernel kernel{};
   kernel.struct_size = sizeof kernel;
   tenon_reason reason = empty_reason();
@@ -206,7 +212,9 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   }
   const auto at = std::find_if(
       table_.types.begin(), table_.types.end(), [&](const auto& t) { return t.get() == &type; });
-  return std::make_shared<BuiltEntry>(*at, instance_.engine().devices, &device, kernel);
+  auto built = std::make_shared<BuiltEntry>(*at, instance_.engine().devices, &device, kernel);
+  if (!tuned.empty() && built->begin_tuning()) built->end_tuning(true);
+  return built;
 }
 
 Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
@@ -311,6 +319,10 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
                              workspace,
                              entry.workspace_bytes,
                              flags};
+  if (flags == 0) {
+    const LaunchExample& example = entry.example_of(request);
+    if (instance_.tuned_mode()) instance_.tune(entry, example, stream);
+  }
   TENON_TRY(launch_kernel(*entry.built, request));
   if (memo != nullptr && !memo->add(state_, args_, entry, request, n_views_)) {
     memo->forget();

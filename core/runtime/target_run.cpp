@@ -92,7 +92,14 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
   const auto build = [&]() -> Result<std::shared_ptr<BuiltEntry>> {
     lay_out(false, device, false);
     const AbiValues params(instance_.construction.construction->params());
-    const tenon_build request{sizeof(tenon_build), &device.launch, nullptr, {nullptr, 0}, 0};
+    std::string tuned;
+    if (instance_.engine().options.tuning.value != TuningMode::kOff) {
+      tuned = kept_tuning(
+          *target_.plugin,
+          tuning_key(device, decl.full_name(), std::string(), target_.qualified, state_.key));
+    }
+    const tenon_build request{
+        sizeof(tenon_build), &device.launch, nullptr, detail::str_of(tuned), 0};
     tenon_kernel kernel{};
     kernel.struct_size = sizeof kernel;
     tenon_reason reason = empty_reason();
@@ -120,7 +127,9 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
     const auto& targets = instance_.construction.snapshot->targets();
     const auto keep = std::find_if(
         targets.begin(), targets.end(), [&](const auto& t) { return t.get() == &target_; });
-    return std::make_shared<BuiltEntry>(*keep, instance_.engine().devices, &device, kernel);
+    auto made = std::make_shared<BuiltEntry>(*keep, instance_.engine().devices, &device, kernel);
+    if (!tuned.empty() && made->begin_tuning()) made->end_tuning(true);
+    return made;
   };
   auto entry = std::make_shared<CallEntry>();
   entry->key = state_.key;
@@ -161,6 +170,8 @@ Result<void> TargetRun::launch(const CallEntry& entry, const DeviceEntry& device
                              workspace,
                              entry.workspace_bytes,
                              0};
+  const LaunchExample& example = entry.example_of(request);
+  if (instance_.tuned_mode()) instance_.tune(entry, example, stream);
   tenon_reason reason = empty_reason();
   const tenon_kernel& kernel = entry.built->kernel();
   const tenon_status status = kernel.launch(kernel.state, &request, &reason);

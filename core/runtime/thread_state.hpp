@@ -37,9 +37,10 @@ struct ThreadState {
   std::atomic<bool> thread_alive{true};
   std::atomic<bool> instance_alive{true};
 
-  std::unique_ptr<CallFrame> frame;  ///< of the call in progress
-  RecordStore record;                ///< of the last success that no memo stands for
-  RecordStore* last = nullptr;       ///< the last success: `record`, or a memo's
+  std::unique_ptr<CallFrame> frame;   ///< of the call in progress
+  RecordStore record;                 ///< of the last success that no memo stands for
+  std::unique_ptr<RecordStore> meta;  ///< of the last meta call
+  RecordStore* last = nullptr;        ///< the last success: `record`, or a memo's
 
   // Calls of this thread that are ready to launch again, the latest first.
   static constexpr std::size_t kMemos = 4;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,12 +36,51 @@ struct FakeRow {
   std::function<tenon_status(const tenon_launch&, tenon_reason&)> launch;
   std::function<tenon_status(tenon_reason&)> build;  ///< null: succeeds
   std::uint64_t workspace_bytes = 0;
+  /// What tuning does; null: the kernel cannot tune.
+  std::function<tenon_status(const tenon_launch&, tenon_reason&)> tune;
+  std::string config;              ///< what a kernel says of itself; empty: it has no such function
+  std::string tuned_with;          ///< the tuned configuration that the last build was given
   bool identity_is_empty = false;  ///< one build serves every call
 
   std::atomic<int> refuses = 0;
   std::atomic<int> builds = 0;
   std::atomic<int> launches = 0;
   std::atomic<int> destroys = 0;
+};
+
+/// A host table whose store is a map. Lives as long as the process.
+struct FakeStore {
+  std::map<std::string, std::string> items;
+  tenon_host table{};
+
+  static FakeStore& make() {
+    static auto* const kAll = new std::vector<std::unique_ptr<FakeStore>>;
+    kAll->push_back(std::make_unique<FakeStore>());
+    FakeStore& store = *kAll->back();
+    store.table.struct_size = sizeof(tenon_host);
+    store.table.context = &store;
+    store.table.cache_get = [](const tenon_host* host,
+                               tenon_str key,
+                               void* out,
+                               std::uint64_t capacity,
+                               std::uint64_t* size) -> tenon_status {
+      const auto& items = static_cast<FakeStore*>(host->context)->items;
+      const auto at = items.find(std::string(key.data, key.size_bytes));
+      if (at == items.end()) return TENON_NOT_FOUND;
+      *size = at->second.size();
+      if (at->second.size() <= capacity) std::memcpy(out, at->second.data(), at->second.size());
+      return TENON_OK;
+    };
+    store.table.cache_put = [](const tenon_host* host,
+                               tenon_str key,
+                               const void* bytes,
+                               std::uint64_t size) -> tenon_status {
+      static_cast<FakeStore*>(host->context)->items[std::string(key.data, key.size_bytes)] =
+          std::string(static_cast<const char*>(bytes), size);
+      return TENON_OK;
+    };
+    return store;
+  }
 };
 
 /// A plugin of scripted rows. Lives as long as the process, as real ones do.
@@ -186,15 +226,32 @@ class FakePlugin {
     }
     t.build = [](void* context,
                  const tenon_host*,
-                 const tenon_build*,
+                 const tenon_build* build,
                  tenon_kernel* out,
                  tenon_reason* reason) -> tenon_status {
       auto& r = *static_cast<FakeRow*>(context);
       ++r.builds;
+      if (build->tuned_config.size_bytes != 0)
+        r.tuned_with.assign(build->tuned_config.data, build->tuned_config.size_bytes);
       if (r.build) {
         if (const tenon_status status = r.build(*reason); status != TENON_OK) return status;
       }
       out->state = &r;
+      if (r.tune) {
+        out->tune = [](void* state, const tenon_launch* launch, std::uint64_t, tenon_reason* why)
+            -> tenon_status { return static_cast<FakeRow*>(state)->tune(*launch, *why); };
+      }
+      if (!r.config.empty()) {
+        out->config = [](void* state,
+                         char* text,
+                         std::uint64_t capacity,
+                         std::uint64_t* size) -> tenon_status {
+          const std::string& mine = static_cast<FakeRow*>(state)->config;
+          *size = mine.size();
+          if (mine.size() <= capacity) std::memcpy(text, mine.data(), mine.size());
+          return TENON_OK;
+        };
+      }
       if (r.workspace_bytes != 0) {
         out->workspace = [](void* state, const tenon_call*, std::uint64_t* bytes) -> tenon_status {
           *bytes = static_cast<FakeRow*>(state)->workspace_bytes;

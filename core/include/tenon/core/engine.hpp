@@ -32,6 +32,9 @@ struct Setting {
 /// selection.reference and selection.copies.
 enum class ReferencePolicy : std::uint8_t { kAllow, kWarn, kError };
 enum class CopyPolicy : std::uint8_t { kAllow, kNever };
+/// tuning.mode. Off: results are neither read nor kept. Use: kept ones are read. Tune: besides,
+/// every kernel that has none is tuned as soon as it is built.
+enum class TuningMode : std::uint8_t { kOff, kUse, kTune };
 
 /// What the user decides about selection.
 struct SelectionOptions {
@@ -55,11 +58,23 @@ struct EngineOptions {
   std::optional<Setting<std::string>> default_device;  ///< `devices.default`
   SelectionOptions selection;
   std::map<std::string, OpOptions, std::less<>> ops;  ///< by full name
+  Setting<TuningMode> tuning{TuningMode::kOff, "default"};
+  std::uint64_t tuning_budget_ns = 500'000'000;  ///< of one kernel
   std::uint32_t call_keys_per_instance = 256;
   std::uint32_t built_entries = 4096;
   /// Keys that configuration took out, and the setting that did: for explain. (Plugins that it took
   /// out have records.)
   std::vector<std::pair<std::string, std::string>> excluded;
+};
+
+/// What an engine has done and holds. Read at any time, each number by itself.
+struct EngineCounters {
+  std::size_t instances = 0;          ///< that live now, sub-ops included
+  std::size_t kernels_built = 0;      ///< since the start
+  std::size_t kernels_live = 0;       ///< that instances hold now
+  std::size_t kernels_evicted = 0;    ///< taken from instances to keep `caches.entries`
+  std::size_t call_keys_evicted = 0;  ///< to keep `caches.call_keys_per_instance`
+  std::size_t kernels_tuned = 0;      ///< by this engine, results that were read not counted
 };
 
 /// Receives log lines. level: TENON_LOG_*. [any-thread]
@@ -105,6 +120,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Where something without a tensor lives: devices.default, else the requested target's device,
   /// else cpu:0.
   [[nodiscard]] Result<Device> default_device() const;
+
+  [[nodiscard]] EngineCounters counters() const;
 
   /// A key for an instance: process-wide, never reused.
   [[nodiscard]] static std::uint64_t next_instance_key();

@@ -66,6 +66,7 @@ struct SignatureCall {
   std::vector<StageUse> stages;    ///< sub-calls in order, where the call ran as a composition
   std::uint32_t copies = 0;
   bool built = false;  ///< this call built a kernel
+  bool meta = false;   ///< a meta call: nothing was selected or ran
   Result<Cost> cost = fail(ErrorCode::kInternal, "no call yet");
 
   /// The kernel of a one-step op: "plugin:key", or empty.
@@ -160,8 +161,15 @@ class Op {
 
   /// This thread's last successful call on this instance; nothing before the first.
   [[nodiscard]] std::optional<SignatureCall> last_call() const;
+  /// This thread's last meta call on this instance, which last_call() skips.
+  [[nodiscard]] std::optional<SignatureCall> last_meta() const;
   /// The target that serves this instance; empty before the first call.
   [[nodiscard]] std::string serving_target() const;
+
+  /// Puts this instance and its sub-ops in tuned mode: what they have built is tuned now, once per
+  /// device, and what they build later is tuned before its first launch, on tensors that the engine
+  /// makes. Returns how many kernels were tuned now. What cannot tune, or fails to, is logged.
+  std::size_t request_tune();
 
   /// Every kernel that this instance and the sub-ops it holds have built and still keep, once each.
   [[nodiscard]] std::vector<BuiltKernel> built_entries() const;
