@@ -57,15 +57,17 @@ std::string text_of(const StageExplanation& stage) {
 }  // namespace
 
 std::string Explanation::table() const {
-  std::string text =
-      op + " on " + device.to_string() + ", target " +
-      (target.empty() ? std::string("not chosen") : target + " (from " + target_from + ")") + "\n";
+  std::string text = fmt::format(
+      "{} on {}, target {}\n",
+      op,
+      device.to_string(),
+      target.empty() ? std::string("not chosen") : fmt::format("{} (from {})", target, target_from));
   for (const StepReport& step : steps) text += text_of(step);
   if (!composition.empty()) text += "composition: " + composition + "\n";
   for (const StageExplanation& stage : stages) text += text_of(stage);
   for (const auto& [what, by] : excluded) text += "excluded: " + what + " (" + by + ")\n";
   for (const auto& p : rejected_plugins)
-    text += "plugin not in use: " + p.path + " (" + p.stage + ": " + p.reason + ")\n";
+    text += fmt::format("plugin not in use: {} ({}: {})\n", p.path, p.stage, p.reason);
   if (error) text += error->to_string() + "\n";
   return text;
 }

@@ -98,11 +98,14 @@ namespace {
 
 // Sub-ops that are given must be of the op that their stage declares.
 Result<void> check_delegates(const OpDecl& decl, const InstanceOptions& options) {
-  for (const auto& [stage, op] : options.delegates) {
+  for (const auto& given : options.delegates) {
+    const std::string& stage = given.first;
+    const std::shared_ptr<Op>& op = given.second;
     const auto at = std::find_if(
         decl.stages.begin(), decl.stages.end(), [&](const auto& s) { return s.name == stage; });
     if (at == decl.stages.end()) {
       std::vector<std::string> names;
+      names.reserve(decl.stages.size());
       for (const auto& s : decl.stages) names.push_back(s.name);
       return fail(Error(ErrorCode::kUsageError,
                         fmt::format("op '{}' has no stage '{}' for a sub-op", decl.name, stage))

@@ -306,6 +306,8 @@ struct FakeKind {
   const char* no_devices = "";
   std::vector<std::uint32_t> failing;  ///< devices whose describe fails
   std::vector<std::string> archs{"f2", "f1"};
+  std::vector<std::string> second_archs;  ///< of device 1; empty: as all others
+  std::atomic<int> fail_allocs{0};        ///< so many allocations fail, then none
   int enumerations = 0;
   std::int64_t live_bytes = 0;
   int allocations = 0;
@@ -313,6 +315,7 @@ struct FakeKind {
   const char* left = nullptr;  ///< what an earlier launch left behind
   std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
   std::vector<tenon_str> arch_strs;
+  std::vector<tenon_str> second_strs;
 
   tenon_device_kind table(std::string_view name) {
     arch_strs.clear();
@@ -341,6 +344,13 @@ struct FakeKind {
       out->arch = self.arch_strs.front();
       out->runs_archs = self.arch_strs.data();
       out->n_runs_archs = self.arch_strs.size();
+      if (index == 1 && !self.second_archs.empty()) {
+        self.second_strs.clear();
+        for (const auto& a : self.second_archs) self.second_strs.push_back({a.data(), a.size()});
+        out->arch = self.second_strs.front();
+        out->runs_archs = self.second_strs.data();
+        out->n_runs_archs = self.second_strs.size();
+      }
       out->unit_count = 4;
       out->warp_size = 1;
       out->native = c;
@@ -354,6 +364,10 @@ struct FakeKind {
                  void** out,
                  tenon_reason*) -> tenon_status {
       auto& self = *static_cast<FakeKind*>(c);
+      if (self.fail_allocs > 0) {
+        --self.fail_allocs;
+        return TENON_OUT_OF_MEMORY;
+      }
       *out = std::aligned_alloc(256, static_cast<std::size_t>((size + 255) / 256 * 256));
       self.live_bytes += static_cast<std::int64_t>(size);
       ++self.allocations;
