@@ -20,6 +20,12 @@ class CallRun {
   Result<void> run() {
     if (HitMemo* memo = remembered()) return run_again(*memo);
     state_.stage_count = 0;
+    const OpDecl& decl = instance_.decl();
+    if (args_.inputs.size() != decl.inputs.size()) {
+      return fail(ErrorCode::kUsageError,
+                  "op '" + decl.name + "' takes " + std::to_string(decl.inputs.size()) +
+                      " inputs, absent ones included; got " + std::to_string(args_.inputs.size()));
+    }
     const Construction& construction = *instance_.construction.construction;
     if (!instance_.plan().check(construction, args_, *state_.frame)) {
       return fail(instance_.plan().failure(construction, args_, *state_.frame));
@@ -73,7 +79,9 @@ class CallRun {
       state_.record = slot->record;
       state_.last = &state_.record;
     }
-    return slot->begin(instance_, state_, args_, binding, device) ? slot.get() : nullptr;
+    const auto stream = instance_.engine().devices->default_stream(device);
+    if (!stream) return nullptr;
+    return slot->begin(instance_, state_, args_, binding, device, *stream) ? slot.get() : nullptr;
   }
 
   // Steps 4 to 7.
@@ -261,7 +269,7 @@ class CallRun {
 };
 
 Result<void> Op::Instance::call(ThreadState& state, const CallArgs& args) {
-  CompositeFrame* const caller = construction.is_copier ? nullptr : innermost_composition();
+  CompositeFrame* const caller = construction.is_copier ? nullptr : innermost_composition;
   if (caller != nullptr) TENON_TRY(CompositeCalls::enter(*caller, *this));
   CallRun run(*this, state, args);
   Result<void> result = run.run();

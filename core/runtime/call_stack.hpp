@@ -59,6 +59,6 @@ void explain_composition(Op::Instance& instance,
                          Explanation& explanation);
 
 /// The innermost composition that runs on this thread, or null.
-[[nodiscard]] CompositeFrame*& innermost_composition();
+inline constinit thread_local CompositeFrame* innermost_composition = nullptr;
 
 }  // namespace tenon

@@ -16,11 +16,6 @@ Result<void> Flow::compose(Composition& composition) const {
       "flow '" + std::string(name()) + "' does not compose '" + composition.decl().name + "'");
 }
 
-CompositeFrame*& innermost_composition() {
-  static thread_local CompositeFrame* innermost = nullptr;
-  return innermost;
-}
-
 // ---- Sub-calls
 // ---------------------------------------------------------------------------------------
 
@@ -254,10 +249,10 @@ class ExplainedStages final : public StageCalls {
 class OnStack {
  public:
   explicit OnStack(CompositeFrame& frame) {
-    frame.parent = innermost_composition();
-    innermost_composition() = &frame;
+    frame.parent = innermost_composition;
+    innermost_composition = &frame;
   }
-  ~OnStack() { innermost_composition() = innermost_composition()->parent; }
+  ~OnStack() { innermost_composition = innermost_composition->parent; }
   OnStack(const OnStack&) = delete;
   OnStack& operator=(const OnStack&) = delete;
 };
@@ -280,7 +275,7 @@ Result<void> run_composition(Op::Instance& instance,
   frame.instance = &instance;
   auto& pending = pending_of_thread();
   frame.pending = &pending;
-  const bool is_outermost = innermost_composition() == nullptr;
+  const bool is_outermost = innermost_composition == nullptr;
   if (is_outermost) pending.clear();
   const std::size_t first = pending.size();
   state.stage_count = 0;

@@ -61,7 +61,8 @@ bool HitMemo::begin(const Op::Instance& instance,
                     const ThreadState& state,
                     const CallArgs& args,
                     const Binding& binding,
-                    const DeviceEntry& device) {
+                    const DeviceEntry& device,
+                    void* default_stream) {
   const OpDecl& decl = instance.decl();
   const CallFrame& frame = *state.frame;
   ready_ = false;
@@ -113,6 +114,7 @@ bool HitMemo::begin(const Op::Instance& instance,
   generation_ = binding.generation;
   serial_ = binding.serial;
   device_ = &device;
+  default_stream_ = default_stream;
   return true;
 }
 
@@ -205,7 +207,9 @@ bool HitMemo::related_as_before() const {
 }
 
 bool HitMemo::matches(const CallArgs& args) {
-  if (!ready_ || (args.out != nullptr) != has_out_ || args.device) return false;
+  if (!ready_ || (args.out != nullptr) != has_out_ || args.device ||
+      args.inputs.size() != n_inputs_)
+    return false;
   for (std::size_t i = 0; i < n_inputs_; ++i) {
     const TensorView* view = args.inputs[i].single();
     Geometry& g = geometry_[i];
@@ -231,7 +235,8 @@ bool HitMemo::belongs_to(const Binding& binding) {
 
 Result<void> HitMemo::make_outputs(Op::Instance& instance,
                                    ThreadState& state,
-                                   const CallArgs& args) {
+                                   const CallArgs& args,
+                                   void* stream) {
   state.outputs.resize(outputs_.size());
   state.made.resize(outputs_.size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -247,9 +252,7 @@ Result<void> HitMemo::make_outputs(Op::Instance& instance,
         state.outputs[i] = args.inputs[output.input].single();
         break;
       case From::kMade: {
-        void* stream = nullptr;
         DeviceTable& devices = *instance.engine().devices;
-        TENON_TRY_ASSIGN(stream, stream_for(devices, *device_));
         auto made = devices.make_tensor(output.dtype, output.shape, device_->device, stream);
         if (!made) return fail(std::move(made).error());
         state.made[i] = std::move(*made);
@@ -292,9 +295,10 @@ Result<void> HitMemo::launch(KeptLaunch& kept,
 }
 
 Result<void> HitMemo::run(Op::Instance& instance, ThreadState& state, const CallArgs& args) {
-  void* stream = nullptr;
-  TENON_TRY_ASSIGN(stream, stream_for(*instance.engine().devices, *device_));
-  TENON_TRY(make_outputs(instance, state, args));
+  void* stream = default_stream_;
+  if (stream_scopes_of_thread != 0)
+    TENON_TRY_ASSIGN(stream, stream_for(*instance.engine().devices, *device_));
+  TENON_TRY(make_outputs(instance, state, args, stream));
   for (std::size_t i = 0; i < n_launches_; ++i) {
     TENON_TRY(launch(launches_[i], instance, state, args, *device_, stream));
   }

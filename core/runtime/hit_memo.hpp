@@ -39,7 +39,8 @@ class HitMemo {
              const ThreadState& state,
              const CallArgs& args,
              const Binding& binding,
-             const DeviceEntry& device);
+             const DeviceEntry& device,
+             void* default_stream);
   /// Keeps the launch that has just been made; false as begin.
   bool add(const ThreadState& state,
            const CallArgs& args,
@@ -101,7 +102,10 @@ class HitMemo {
   void relate();
   bool fits(Geometry& geometry, const TensorView& view) const;
   [[nodiscard]] bool related_as_before() const;
-  Result<void> make_outputs(Op::Instance& instance, ThreadState& state, const CallArgs& args);
+  Result<void> make_outputs(Op::Instance& instance,
+                            ThreadState& state,
+                            const CallArgs& args,
+                            void* stream);
   static Result<void> launch(KeptLaunch& kept,
                              Op::Instance& instance,
                              const ThreadState& state,
@@ -124,6 +128,7 @@ class HitMemo {
   std::uint64_t generation_ = 0;
   std::uint64_t serial_ = 0;
   const DeviceEntry* device_ = nullptr;
+  void* default_stream_ = nullptr;  ///< of the device: it is the same for ever
 };
 
 }  // namespace tenon

@@ -13,14 +13,15 @@ constexpr std::uint64_t kOwnTarget = ~std::uint64_t{0};
 
 // This thread's states by instance key. Keys are never reused, so a stale entry is garbage, never
 // wrong.
+struct RecentState {
+  std::uint64_t key = 0;
+  ThreadState* state = nullptr;
+  Op::Instance* instance = nullptr;
+};
+constexpr std::size_t kRecentStates = 64;
+constinit thread_local std::array<RecentState, kRecentStates> recent_states{};
+
 struct ThreadTable {
-  struct Slot {
-    std::uint64_t key = 0;
-    ThreadState* state = nullptr;
-    Op::Instance* instance = nullptr;
-  };
-  static constexpr std::size_t kSlots = 64;
-  std::array<Slot, kSlots> recent{};
   std::unordered_map<std::uint64_t, std::shared_ptr<ThreadState>> all;
   std::size_t sweep_at = 128;
 
@@ -28,6 +29,7 @@ struct ThreadTable {
   ThreadTable(const ThreadTable&) = delete;
   ThreadTable& operator=(const ThreadTable&) = delete;
   ~ThreadTable() {
+    recent_states.fill({});
     for (auto& [key, state] : all) state->thread_alive.store(false, std::memory_order_release);
   }
 };
@@ -53,9 +55,9 @@ Op::Instance::~Instance() {
 }
 
 ThreadState& Op::Instance::thread_state() {
-  ThreadTable& table = thread_table();
-  ThreadTable::Slot& slot = table.recent[construction.key % ThreadTable::kSlots];
+  RecentState& slot = recent_states[construction.key % kRecentStates];
   if (slot.key == construction.key) return *slot.state;
+  ThreadTable& table = thread_table();
   auto& mine = table.all[construction.key];
   if (mine == nullptr) {
     mine = std::make_shared<ThreadState>();
@@ -68,7 +70,7 @@ ThreadState& Op::Instance::thread_state() {
   slot = {construction.key, mine.get(), this};
   ThreadState& state = *mine;
   if (table.all.size() > table.sweep_at) {
-    for (ThreadTable::Slot& recent : table.recent) {
+    for (RecentState& recent : recent_states) {
       if (recent.state != nullptr && !recent.state->instance_alive.load(std::memory_order_acquire))
         recent = {};
     }
@@ -81,7 +83,7 @@ ThreadState& Op::Instance::thread_state() {
 }
 
 Op::Instance* Engine::Internals::find_instance(std::uint64_t key) const {
-  const ThreadTable::Slot& slot = thread_table().recent[key % ThreadTable::kSlots];
+  const RecentState& slot = recent_states[key % kRecentStates];
   if (slot.key == key && slot.instance != nullptr &&
       slot.state->instance_alive.load(std::memory_order_acquire) &&
       &slot.instance->engine() == this)

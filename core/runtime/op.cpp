@@ -152,8 +152,6 @@ Result<void> Op::Instance::call_positional(std::span<const TensorArg> inputs,
                                            const TensorView* out,
                                            std::span<Tensor> outputs) {
   const OpDecl& d = decl();
-  if (inputs.size() != d.inputs.size())
-    return fail(wrong_count(d, "inputs", d.inputs.size(), inputs.size()));
   if (outputs.size() != d.outputs.size())
     return fail(wrong_count(d, "outputs", d.outputs.size(), outputs.size()));
   CallArgs args;
@@ -181,8 +179,6 @@ Result<void> Op::call_into(std::span<const TensorArg> inputs, std::span<Tensor> 
 }
 
 Result<void> Op::call_out(std::span<const TensorArg> inputs, const TensorView& out) {
-  if (inputs.size() != decl().inputs.size())
-    return fail(wrong_count(decl(), "inputs", decl().inputs.size(), inputs.size()));
   CallArgs args;
   args.inputs = inputs;
   args.out = &out;

@@ -18,10 +18,17 @@ std::vector<std::pair<Device, void*>>& scopes() {
 
 }  // namespace
 
-StreamScope::StreamScope(Device device, void* stream) { scopes().emplace_back(device, stream); }
-StreamScope::~StreamScope() { scopes().pop_back(); }
+StreamScope::StreamScope(Device device, void* stream) {
+  scopes().emplace_back(device, stream);
+  ++stream_scopes_of_thread;
+}
+StreamScope::~StreamScope() {
+  scopes().pop_back();
+  --stream_scopes_of_thread;
+}
 
 Result<void*> stream_for(DeviceTable& devices, const DeviceEntry& device) {
+  if (stream_scopes_of_thread == 0) return devices.default_stream(device);
   const auto& mine = scopes();
   for (std::size_t i = mine.size(); i-- > 0;) {
     if (mine[i].first == device.device) return mine[i].second;

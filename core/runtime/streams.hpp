@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// How many stream scopes this thread is inside of.
+inline constinit thread_local int stream_scopes_of_thread = 0;
+
 /// That of this thread's innermost scope for the device, else the device's default stream. No lock
 /// after the first use.
 Result<void*> stream_for(DeviceTable& devices, const DeviceEntry& device);

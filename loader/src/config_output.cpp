@@ -109,6 +109,11 @@ EngineOptions engine_options(const Config& config) {
   options.selection.prefer = {config.texts("prefer"), config.get("prefer").from()};
   options.call_keys_per_instance =
       static_cast<std::uint32_t>(config.number("caches.call_keys_per_instance"));
+  const std::string tuning = config.text("tuning.mode");
+  options.tuning = {tuning == "tune"  ? TuningMode::kTune
+                    : tuning == "use" ? TuningMode::kUse
+                                      : TuningMode::kOff,
+                    config.get("tuning.mode").from()};
   options.built_entries = static_cast<std::uint32_t>(config.number("caches.entries"));
   for (const ConfigSetting* setting : config.under("ops.")) read_op(options, *setting);
   return options;
