@@ -65,7 +65,7 @@ std::string Explanation::table() const {
   for (const StepReport& step : steps) text += text_of(step);
   if (!composition.empty()) text += "composition: " + composition + "\n";
   for (const StageExplanation& stage : stages) text += text_of(stage);
-  for (const auto& [what, by] : excluded) text += "excluded: " + what + " (" + by + ")\n";
+  for (const auto& [what, by] : excluded) text += fmt::format("excluded: {} ({})\n", what, by);
   for (const auto& p : rejected_plugins)
     text += fmt::format("plugin not in use: {} ({}: {})\n", p.path, p.stage, p.reason);
   if (error) text += error->to_string() + "\n";

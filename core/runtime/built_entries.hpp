@@ -44,6 +44,7 @@ class BuiltEntry {
   [[nodiscard]] const KernelType& type() const { return *type_; }
   /// "plugin:key", or "plugin:target".
   [[nodiscard]] const std::string& name() const {
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): one of the two is there
     return type_ != nullptr ? type_->qualified : target_->qualified;
   }
   /// "kernel type 'cpu:rows' of interface 'rms_norm_fwd'", for messages.
