@@ -126,7 +126,8 @@ class CallRun {
       TENON_TRY_ASSIGN(served, every_step_is_served(binding, device));
       if (!served) return compose(device, stream);
     }
-    if (made_.empty()) memo_ = memo_to_fill(binding, device);
+    memo_ = memo_to_fill(binding, device);
+    if (memo_ != nullptr && !made_.empty()) memo_->forget_table();
     std::size_t launched = 0;
     for (std::uint32_t step = 0; step < decl.steps.size(); ++step) {
       const auto interface = active_interface(step);
@@ -207,8 +208,8 @@ class CallRun {
     for (const auto& entry : made_) {
       if (entry->hash == hash && entry->key == state_.key) return entry.get();
     }
-    // The table is about to be replaced, and with it what a memo would point to.
-    memo_ = nullptr;
+    // The table is about to be replaced: a memo finds its entries in the next one.
+    if (memo_ != nullptr) memo_->forget_table();
     auto missed = run.miss(device, built_);
     if (!missed) return fail(std::move(missed).error());
     made_.push_back(std::move(*missed));

@@ -50,6 +50,8 @@ class HitMemo {
   /// Ends it. From here on it may serve.
   void end() { ready_ = true; }
   void forget() { ready_ = false; }
+  /// Its entries lie in another table of the target: belongs_to finds them.
+  void forget_table() { serial_ = 0; }
 
   /// Whether these arguments are the kept call's but for their addresses, and their addresses
   /// relate to each other as the kept ones do. Reads no tensor's contents.
