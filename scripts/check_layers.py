@@ -17,7 +17,7 @@ OURS = {
     "manifest": {"plugin_api", "core", "manifest"},
     "loader": {"plugin_api", "core", "manifest", "loader"},
     "plugins": {"plugin_api", "plugins"},
-    "tests": {"plugin_api", "core", "manifest", "loader", "tests"},
+    "tests": {"plugin_api", "core", "manifest", "loader", "tests", "examples"},
     "examples": {"package", "examples"},
 }
 # Third-party libraries, by the first part of the include's path.

@@ -57,11 +57,11 @@ std::string text_of(const StageExplanation& stage) {
 }  // namespace
 
 std::string Explanation::table() const {
-  std::string text = fmt::format(
-      "{} on {}, target {}\n",
-      op,
-      device.to_string(),
-      target.empty() ? std::string("not chosen") : fmt::format("{} (from {})", target, target_from));
+  std::string text = fmt::format("{} on {}, target {}\n",
+                                 op,
+                                 device.to_string(),
+                                 target.empty() ? std::string("not chosen")
+                                                : fmt::format("{} (from {})", target, target_from));
   for (const StepReport& step : steps) text += text_of(step);
   if (!composition.empty()) text += "composition: " + composition + "\n";
   for (const StageExplanation& stage : stages) text += text_of(stage);

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "../../examples/toy_tracer/tracer.hpp"
+#include "examples/toy_tracer/tracer.hpp"
 #include "runtime/cpu_runtime.hpp"
 #include "tenon/manifest/reader.hpp"
 #include "tenon/manifest/workloads.hpp"
