@@ -2,6 +2,7 @@
 #include "runtime/built_entries.hpp"
 
 #include "runtime/plugin_errors.hpp"
+#include "runtime/streams.hpp"
 
 namespace tenon {
 
@@ -19,6 +20,11 @@ Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request)
   const tenon_kernel& kernel = entry.kernel();
   const tenon_status status = kernel.launch(kernel.state, &request, &reason);
   if (status == TENON_OK) return {};
+  if (status == TENON_DEVICE) {
+    // What an earlier launch left behind is not this one's failure.
+    auto late = late_error(entry.devices(), entry.device());
+    if (late) return fail(std::move(*late).with("met_by", entry.name()));
+  }
   return fail(plugin_error(
       entry.plugin(), entry.description(), "the launch", status, reason, ErrorCode::kLaunchFailed));
 }

@@ -73,6 +73,7 @@ class BuiltEntry {
     return type_ != nullptr ? *type_->plugin : *target_->plugin;
   }
   [[nodiscard]] const DeviceEntry& device() const { return *device_; }
+  [[nodiscard]] DeviceTable& devices() const { return *devices_; }
 
  private:
   std::shared_ptr<const KernelType> type_;

@@ -123,7 +123,7 @@ class CallRun {
     }
     if (composes) {
       bool served = true;
-      TENON_TRY_ASSIGN(served, every_step_is_served(binding, device));
+      TENON_TRY_ASSIGN(served, every_step_is_served(binding, device, stream));
       if (!served) return compose(device, stream);
     }
     memo_ = memo_to_fill(binding, device);
@@ -145,13 +145,15 @@ class CallRun {
 
   // Whether kernels serve the whole call. Asked before the first one runs: a composition begins at
   // the beginning.
-  Result<bool> every_step_is_served(const Binding& binding, const DeviceEntry& device) {
+  Result<bool> every_step_is_served(const Binding& binding,
+                                    const DeviceEntry& device,
+                                    void* stream) {
     for (std::uint32_t step = 0; step < instance_.decl().steps.size(); ++step) {
       const auto interface = active_interface(step);
       if (!interface) continue;
       StepRun run(instance_, state_, args_, step, *interface);
       TENON_TRY(run.prepare());
-      auto entry = hit_or_miss(binding, device, run);
+      auto entry = hit_or_miss(binding, device, stream, run);
       if (!entry) return fail(std::move(entry).error());
       if ((*entry)->built == nullptr) return false;
     }
@@ -166,7 +168,7 @@ class CallRun {
                         std::size_t& launched) {
     StepRun run(instance_, state_, args_, step, interface);
     TENON_TRY(run.prepare());
-    auto entry = hit_or_miss(binding, device, run);
+    auto entry = hit_or_miss(binding, device, stream, run);
     if (!entry) return fail(std::move(entry).error());
     TENON_TRY(run.launch(**entry, device, stream, memo_));
     trace(launched++, {step, interface, &(*entry)->built->name(), run.copies()});
@@ -185,7 +187,7 @@ class CallRun {
     if (instance_.composes() && !target.index_of(instance_.decl().full_name()))
       return compose(device, stream);
     TargetRun run(instance_, state_, args_, target);
-    auto entry = hit_or_miss(binding, device, run);
+    auto entry = hit_or_miss(binding, device, stream, run);
     if (!entry) return fail(std::move(entry).error());
     TENON_TRY(run.launch(**entry, device, stream));
     trace(0, {0, kNoInterface, &(*entry)->built->name(), 0});
@@ -197,6 +199,7 @@ class CallRun {
   template <class Run>
   Result<const CallEntry*> hit_or_miss(const Binding& binding,
                                        const DeviceEntry& device,
+                                       void* stream,
                                        Run& run) {
     run.make_key();
     const std::uint64_t hash = hash_words(state_.key);
@@ -208,6 +211,8 @@ class CallRun {
     for (const auto& entry : made_) {
       if (entry->hash == hash && entry->key == state_.key) return entry.get();
     }
+    TENON_TRY(require_not_capturing(
+        *instance_.engine().devices, device, stream, "selecting and building a kernel"));
     // The table is about to be replaced: a memo finds its entries in the next one.
     if (memo_ != nullptr) memo_->forget_table();
     auto missed = run.miss(device, built_);

@@ -321,7 +321,11 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
                              flags};
   if (flags == 0) {
     const LaunchExample& example = entry.example_of(request);
-    if (instance_.tuned_mode()) instance_.tune(entry, example, stream);
+    if (instance_.tuned_mode() && !entry.built->is_tuned()) {
+      TENON_TRY(
+          require_not_capturing(*instance_.engine().devices, device, stream, "tuning a kernel"));
+      instance_.tune(entry, example, stream);
+    }
   }
   TENON_TRY(launch_kernel(*entry.built, request));
   if (memo != nullptr && !memo->add(state_, args_, entry, request, n_views_)) {

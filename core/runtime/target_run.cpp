@@ -8,6 +8,7 @@
 #include "runtime/abi_values.hpp"
 #include "runtime/call_key.hpp"
 #include "runtime/plugin_errors.hpp"
+#include "runtime/streams.hpp"
 #include "runtime/workspace.hpp"
 
 namespace tenon {
@@ -171,20 +172,12 @@ Result<void> TargetRun::launch(const CallEntry& entry, const DeviceEntry& device
                              entry.workspace_bytes,
                              0};
   const LaunchExample& example = entry.example_of(request);
-  if (instance_.tuned_mode()) instance_.tune(entry, example, stream);
-  tenon_reason reason = empty_reason();
-  const tenon_kernel& kernel = entry.built->kernel();
-  const tenon_status status = kernel.launch(kernel.state, &request, &reason);
-  if (status != TENON_OK) {
-    return fail(
-        plugin_error(*target_.plugin,
-                     "target '" + target_.qualified + "', op '" + instance_.decl().name + "'",
-                     "the launch",
-                     status,
-                     reason,
-                     ErrorCode::kLaunchFailed));
+  if (instance_.tuned_mode() && !entry.built->is_tuned()) {
+    TENON_TRY(
+        require_not_capturing(*instance_.engine().devices, device, stream, "tuning a kernel"));
+    instance_.tune(entry, example, stream);
   }
-  return {};
+  return launch_kernel(*entry.built, request);
 }
 
 }  // namespace tenon
