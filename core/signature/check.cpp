@@ -84,7 +84,7 @@ std::int64_t dtype_mask(const DTypeSet& dtypes, const Hoist& hoist, Env& env, St
 void Plan::fill(const Instance& instance, State& state) const {
   const Program& program = state.entry->program;
   state.cells = instance.cells;
-  state.cells.resize(std::max<std::size_t>(program.cell_count, state.cells.size()));
+  state.cells.resize(std::max<std::size_t>(state.entry->cell_count, state.cells.size()));
   state.shapes.resize(shape_count_ * kMaxRank);
   state.walk = !program.compiled;
   for (std::uint32_t s = 0; s < data_.symbols.size(); ++s) {
@@ -103,32 +103,32 @@ void Plan::fill(const Instance& instance, State& state) const {
   env.pool = &state.entry->branch.pool;
   env.arena = &state.hoisted;
   env.presence = state.entry->branch.facts.presence;
+  env.symbols = state.cells;
+  // A value that is missing may be one that nothing reads: walking tells.
+  if (!state.walk) state.walk = !fill_hoists(program, env, state);
+  state.calls.resize(state.entry->calls.size());
+  for (std::uint32_t i = 0; i < state.calls.size(); ++i) fill_call(i, env, state);
+  fill_active(env, state);
+}
+
+/// False where one of them has no value.
+bool Plan::fill_hoists(const Program& program, Env& env, State& state) const {
+  bool all = true;
   for (const Hoist& hoist : program.hoists) {
-    env.symbols = state.cells;
-    if (!hoist.is_mask) {
-      Cell value;
-      if (!evaluate(env, hoist.expr, value) || value.tag != Tag::kInt) {
-        state.walk = true;  // it has no value, or only where nothing reads it: walking tells
-        continue;
-      }
-      state.cells[hoist.cell] = value;
-      continue;
+    Cell value;
+    if (hoist.want == Hoist::Want::kDTypes) {
+      const DTypeSet& dtypes = data_.symbols[hoist.dtype_symbol].dtypes;
+      value = Cell::integer(dtype_mask(dtypes, hoist, env, state));
+    } else if (hoist.expr != kNoExpr) {
+      all = evaluate(env, hoist.expr, value) &&
+            (hoist.want != Hoist::Want::kInt || value.tag == Tag::kInt) && all;
     }
-    const std::int64_t mask =
-        dtype_mask(data_.symbols[hoist.dtype_symbol].dtypes, hoist, env, state);
-    state.cells[hoist.cell] = Cell::integer(mask);
+    state.cells[hoist.cell] = value;
   }
+  return all;
 }
 
 namespace {
-
-/// The address behind the last element, of a view without negative strides and with elements.
-std::uintptr_t end_of(const TensorView& view) {
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < view.shape.size(); ++i) last += (view.shape[i] - 1) * view.strides[i];
-  return reinterpret_cast<std::uintptr_t>(view.first()) +
-         static_cast<std::uintptr_t>(last + 1) * size_bytes_of(view.dtype);
-}
 
 /// Elements of a view that lie densely one behind the other; -1 where they do not.
 std::int64_t dense_count(const TensorView& view) {
@@ -142,12 +142,20 @@ std::int64_t dense_count(const TensorView& view) {
   return dense || expected == 0 ? expected : -1;
 }
 
-/// False where the view may share a byte with [low, high): cheap, and on the safe side.
+/// False where the view may share a byte with [low, high): cheap, and on the
+/// safe side.
 bool clear_of(const TensorView& view, std::uintptr_t low, std::uintptr_t high) {
+  std::uint64_t last =
+      0;  // strides of an empty view mean nothing: unsigned, so that nothing overflows
   std::int64_t signs = 0;
-  for (std::size_t i = 0; i < view.shape.size(); ++i) signs |= view.strides[i];
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    last +=
+        static_cast<std::uint64_t>(view.shape[i] - 1) * static_cast<std::uint64_t>(view.strides[i]);
+    signs |= view.strides[i];
+  }
   if (signs < 0) return false;
-  return reinterpret_cast<std::uintptr_t>(view.first()) >= high || end_of(view) <= low;
+  const auto first = reinterpret_cast<std::uintptr_t>(view.first());
+  return first >= high || first + (last + 1) * size_bytes_of(view.dtype) <= low;
 }
 
 bool same_shape(const Dims& a, const Dims& b) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "signature/call_program.hpp"
 #include "signature/program.hpp"
 #include "tenon/core/plan.hpp"
 #include "tenon/core/signature/cell.hpp"
@@ -35,6 +36,8 @@ struct BranchEntry {
   std::vector<std::int32_t>
       active;                    ///< by step: the interface, -1 for none, -2 where payloads decide
   std::vector<Expr> conditions;  ///< by interface, folded; kNoExpr where it has none
+  std::vector<CallProgram> calls;  ///< by interface
+  std::uint32_t cell_count = 0;    ///< of the program and those of the calls
   std::vector<std::vector<Expr>>
       temporary_dtypes;  ///< by interface and argument; kNoExpr where it has none
   BranchEntry* next = nullptr;
@@ -70,11 +73,20 @@ struct State {
   std::vector<std::int64_t> shapes;  ///< storage of Shape symbols
   Arena hoisted;                     ///< what was evaluated once
   bool walk = false;                 ///< the program does not suit this instance
+  struct CallState {
+    std::vector<tenon_value> fields;  ///< constants in their places
+    bool walk = false;
+  };
+  std::vector<CallState> calls;      ///< by interface
+  std::vector<std::int32_t> active;  ///< by step: the interface, or -1
 };
 
 class Frame final : public CallFrame {
  public:
+  Frame() { env.arena = &arena; }
+
   Arena arena{2048};
+  Env env;  ///< of programs: the arena alone
   std::uint64_t instance_id = 0;
   State* state = nullptr;
   std::vector<std::unique_ptr<State>> states;

@@ -33,6 +33,11 @@ Plan::Plan(PlanData data) : SignaturePlan(data.decl), data_(std::move(data)) {
   for (std::uint32_t i = 0; i < data_.symbols.size(); ++i) {
     if (data_.symbols[i].kind == SymbolKind::kShape) ++shape_count_;
   }
+  shapes_.resize(data_.interfaces.size());
+  for (std::uint32_t i = 0; i < data_.interfaces.size(); ++i) {
+    for (std::uint32_t arg = 0; arg < data_.interfaces[i].args.size(); ++arg)
+      shapes_[i].push_back(make_shape_program(data_, i, arg, constants_));
+  }
 }
 
 std::uint64_t Plan::mask_of(const CallArgs& args) const {
@@ -100,6 +105,13 @@ std::unique_ptr<BranchEntry> Plan::make_entry(const Prefix& prefix, std::uint64_
   if (branch.rejected_by || branch.error) return entry;
   finish_entry(*entry);
   entry->program = make_program(data_, prefix, entry->branch);
+  entry->cell_count =
+      std::max(static_cast<std::uint32_t>(data_.symbols.size()), entry->program.cell_count);
+  for (std::uint32_t i = 0; i < data_.interfaces.size(); ++i) {
+    entry->calls.push_back(make_call_program(
+        data_, prefix, entry->branch, decl_.interfaces[i], entry->fields[i], entry->cell_count));
+    entry->cell_count = entry->calls.back().program.cell_count;
+  }
   return entry;
 }
 
@@ -174,153 +186,6 @@ void Plan::finish_entry(BranchEntry& entry) const {
     if (known == true && entry.active[step] == -1)
       entry.active[step] = static_cast<std::int32_t>(i);
   }
-}
-
-std::optional<std::uint32_t> Plan::active_interface(std::uint32_t step,
-                                                    const Construction&,
-                                                    const CallFrame& call_frame) const {
-  const State& state = *static_cast<const Frame&>(call_frame).state;
-  const BranchEntry& entry = *state.entry;
-  if (step >= entry.active.size()) return std::nullopt;
-  if (entry.active[step] >= 0) return static_cast<std::uint32_t>(entry.active[step]);
-  if (entry.active[step] == -1) return std::nullopt;
-  // Payloads are parameters, compared as they are: nothing here needs memory that an arena would
-  // not have.
-  Arena arena;
-  Env env;
-  env.pool = &entry.branch.pool;
-  env.symbols = state.cells;
-  env.presence = entry.branch.facts.presence;
-  env.arena = &arena;
-  for (std::uint32_t i = 0; i < entry.conditions.size(); ++i) {
-    bool holds = true;
-    if (decl_.interfaces[i].step != step) continue;
-    if (entry.conditions[i] == kNoExpr || (evaluate_bool(env, entry.conditions[i], holds) && holds))
-      return i;
-  }
-  return std::nullopt;
-}
-
-bool Plan::eval_call(std::uint32_t interface,
-                     const Construction&,
-                     const CallArgs&,
-                     CallFrame& call_frame,
-                     std::span<const tenon_value> flow_values,
-                     std::span<tenon_value> fields) const {
-  auto& frame = static_cast<Frame&>(call_frame);
-  const BranchEntry& entry = *frame.state->entry;
-  Env env;
-  env.pool = &entry.branch.pool;
-  env.symbols = frame.state->cells;
-  env.presence = entry.branch.facts.presence;
-  env.arena = &frame.arena;
-  std::size_t flow = 0;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const Expr e = entry.fields[interface][i];
-    if (e == kNoExpr) {
-      if (!decl_.interfaces[interface].fields[i].from_flow || flow >= flow_values.size())
-        return false;
-      fields[i] = flow_values[flow++];
-      continue;
-    }
-    Cell cell;
-    if (!evaluate(env, e, cell)) return false;
-    fields[i] = field_value(decl_.interfaces[interface].fields[i], cell, frame.arena);
-  }
-  return true;
-}
-
-tenon_value Plan::field_value(const CallFieldDecl& field, const Cell& cell, Arena& arena) {
-  if (field.kind == TENON_VALUE_FLOAT && cell.tag == Tag::kInt) {
-    return abi_value_of(Cell::real(static_cast<double>(cell.i)), arena);
-  }
-  if (field.kind == TENON_FIELD_NUMBER && cell.tag == Tag::kBool) {
-    // A Number takes a bool; what crosses is an int or a float.
-    return abi_value_of(Cell::integer(cell.i), arena);
-  }
-  if (field.kind == TENON_VALUE_DTYPE && cell.tag == Tag::kStr) {
-    if (const auto dtype = dtype_from_name(cell.str()))
-      return abi_value_of(Cell::dtype_of(*dtype), arena);
-  }
-  if (field.kind == TENON_VALUE_LIST && cell.tag == Tag::kInts) {
-    Cell* items = arena.cells(cell.count);
-    for (std::uint32_t i = 0; i < cell.count; ++i) items[i] = cell.item(i);
-    return abi_value_of(Cell::list(items, cell.count), arena);
-  }
-  return abi_value_of(cell, arena);
-}
-
-namespace {
-
-Cell cell_of(const tenon_value& value) {
-  switch (value.kind) {
-    case TENON_VALUE_BOOL:
-      return Cell::boolean(value.i != 0);
-    case TENON_VALUE_INT:
-      return Cell::integer(value.i);
-    case TENON_VALUE_FLOAT:
-      return Cell::real(value.f);
-    case TENON_VALUE_STR:
-      return Cell::string({static_cast<const char*>(value.data), value.count});
-    case TENON_VALUE_INTS:
-      return Cell::int_list(static_cast<const std::int64_t*>(value.data), value.count);
-    case TENON_VALUE_DTYPE: {
-      tenon_dtype abi{};
-      abi.code = static_cast<std::uint8_t>(value.i & 0xff);
-      abi.bits = static_cast<std::uint8_t>((value.i >> 8) & 0xff);
-      abi.lanes = static_cast<std::uint16_t>((value.i >> 16) & 0xffff);
-      const auto dtype = dtype_from_abi(abi);
-      return dtype ? Cell::dtype_of(*dtype) : Cell();
-    }
-    default:
-      return Cell::none();
-  }
-}
-
-}  // namespace
-
-bool Plan::eval_arg_shape(std::uint32_t interface,
-                          std::uint32_t arg,
-                          std::uint32_t element,
-                          CallFrame& call_frame,
-                          std::span<const tenon_value> fields,
-                          Dims& shape) const {
-  auto& frame = static_cast<Frame&>(call_frame);
-  const TextExpr& term = data_.interfaces[interface].args[arg].shape;
-  Cell* formals = frame.arena.cells(fields.size() + 1);
-  for (std::size_t i = 0; i < fields.size(); ++i) formals[i] = cell_of(fields[i]);
-  formals[fields.size()] = Cell::integer(element);
-  Env env;
-  env.pool = &data_.pool;
-  env.formals = {formals, fields.size() + 1};
-  env.arena = &frame.arena;
-  Cell cell;
-  if (!evaluate(env, term.root, cell) || cell.count > kMaxRank) return false;
-  shape.resize(0);
-  for (std::uint32_t i = 0; i < cell.count; ++i) {
-    if (cell.ints[i] < 0) return false;
-    shape.push_back(cell.ints[i]);
-  }
-  return true;
-}
-
-std::optional<DType> Plan::temporary_dtype(std::uint32_t interface,
-                                           std::uint32_t arg,
-                                           const Construction&,
-                                           const CallFrame& call_frame) const {
-  const auto& frame = static_cast<const Frame&>(call_frame);
-  const Expr term = frame.state->entry->temporary_dtypes[interface][arg];
-  if (term == kNoExpr) return std::nullopt;
-  Arena arena;
-  Env env;
-  env.pool = &frame.state->entry->branch.pool;
-  env.symbols = frame.state->cells;
-  env.presence = frame.state->entry->branch.facts.presence;
-  env.arena = &arena;
-  Cell cell;
-  if (!evaluate(env, term, cell)) return std::nullopt;
-  if (cell.tag == Tag::kDType) return cell.dtype();
-  return cell.tag == Tag::kStr ? dtype_from_name(cell.str()) : std::nullopt;
 }
 
 }  // namespace tenon::signature

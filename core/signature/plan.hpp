@@ -58,16 +58,26 @@ class Plan final : public SignaturePlan {
                     const CallFrame& frame) const override;
 
   [[nodiscard]] const PlanData& data() const { return data_; }
+  /// What the programs leave to the walker on the branch of the last check: steps, call specs,
+  /// shapes of arguments.
+  [[nodiscard]] std::size_t walked_parts(const CallFrame& frame) const;
+  /// `eval_call` by walking the trees: what the program must give.
+  bool walk_call(std::uint32_t interface,
+                 CallFrame& call_frame,
+                 std::span<const tenon_value> flow_values,
+                 std::span<tenon_value> fields) const;
 
  private:
   [[nodiscard]] std::uint64_t mask_of(const CallArgs& args) const;
   [[nodiscard]] bool required_are_present(const CallArgs& args) const;
   // run.cpp
   struct Run;
+  struct Machine;
   struct Instructions;
   // check.cpp
   State* select(const Instance& instance, Frame& frame, std::uint64_t mask) const;
   void fill(const Instance& instance, State& state) const;
+  bool fill_hoists(const Program& program, Env& env, State& state) const;
   bool run(const Instance& instance, const CallArgs& args, Frame& frame, State& state) const;
   bool finish(const Instance& instance,
               const CallArgs& args,
@@ -81,6 +91,15 @@ class Plan final : public SignaturePlan {
   std::unique_ptr<BranchEntry> make_entry(const Prefix& prefix, std::uint64_t key) const;
   [[nodiscard]] std::vector<bool> unsolved_lets(const BranchEntry& entry) const;
   void finish_entry(BranchEntry& entry) const;
+  // calls.cpp
+  void fill_call(std::uint32_t interface, Env& env, State& state) const;
+  void fill_active(Env& env, State& state) const;
+  bool walk_shape(std::uint32_t interface,
+                  std::uint32_t arg,
+                  std::uint32_t element,
+                  Frame& frame,
+                  std::span<const tenon_value> fields,
+                  Dims& shape) const;
   static tenon_value field_value(const CallFieldDecl& field, const Cell& cell, Arena& arena);
 
   // construct.cpp
@@ -103,8 +122,10 @@ class Plan final : public SignaturePlan {
                                    const Frame& frame) const;
 
   PlanData data_;
-  std::vector<bool> at_construction_;           ///< by discriminant
-  std::vector<std::uint32_t> optional_inputs_;  ///< by presence bit
+  Arena constants_;                                ///< of `shapes_`
+  std::vector<std::vector<ShapeProgram>> shapes_;  ///< by interface and argument
+  std::vector<bool> at_construction_;              ///< by discriminant
+  std::vector<std::uint32_t> optional_inputs_;     ///< by presence bit
   std::uint64_t deciding_bits_ = 0;
   std::uint64_t out_bit_ = 0;
   std::size_t shape_count_ = 0;

@@ -13,12 +13,15 @@ namespace tenon::signature {
 enum class Code : std::uint8_t {
   // Tensors: a is the input. The tensor stays current for what follows. axis: rank is exact; c:
   // rank, exact or least.
-  kTensorBind,   ///< b := dtype; imm: the dtypes allowed
-  kTensorSame,   ///< dtype equals cell b
-  kTensorConst,  ///< dtype equals imm
-  kTensorCpu,    ///< on the CPU, of the rank; dtype apart
-  kReload,       ///< makes input a current again, unchecked
-  kContiguous,   ///< the current tensor is dense
+  kTensorBind,    ///< b := dtype; imm: the dtypes allowed
+  kTensorSame,    ///< dtype equals cell b
+  kTensorConst,   ///< dtype equals imm
+  kTensorCpu,     ///< on the CPU, of the rank; dtype apart
+  kDTypeBind,     ///< b := dtype of input a; imm: the dtypes allowed
+  kDTypeSame,     ///< dtype of input a equals cell b
+  kReload,        ///< makes input a current again, unchecked
+  kConstruction,  ///< makes construction-time tensor a current; rank is c
+  kContiguous,    ///< the current tensor is dense
   // Axes of the current tensor; `axis` counts from the front, or with the suffix Back from the last
   // axis (1 is the last).
   kBindFront,  ///< a := size
@@ -48,8 +51,24 @@ enum class Code : std::uint8_t {
   kModImm,       ///< imm > 0
   kLength,       ///< a := length of cell b
   kItem,         ///< a := item c of cell b
-  kEvaluate,     ///< a := the expression imm
-  kMove,         ///< a := cell b
+  kProduct,      ///< a := product of cell b, a sequence of ints
+  // Values of any kind: a := ...
+  kMove,        ///< cell b
+  kArithmetic,  ///< b op c; imm: Op
+  kNegate,      ///< -b
+  kTruth,       ///< whether axis is 1
+  kPrimitive,   ///< the primitive imm of c cells from b on
+  kTuple,       ///< c cells from b on
+  kSubscript,   ///< b[c]
+  kSlice,       ///< cell b, by the three cells after it
+  kPayload,     ///< b, which is not None
+  kKind,        ///< the constructor of b
+  kField,       ///< the field of b that string imm names
+  kEach,        ///< the body's value for each item of b, in cell imm; the body follows, then c
+  kReturn,      ///< ends a body, or the expressions of a call: the value is in a
+  kToDType,     ///< b, a dtype or the name of one
+  kExpectInt,   ///< a is an int
+  kExpectInts,  ///< a is a sequence of ints
   // Jumps: to instruction c; kFail ends the check. A comparison's `axis` has bit 0 for less, 1 for
   // equal, 2 for greater.
   kJumpCompare,     ///< a ? b
@@ -59,7 +78,8 @@ enum class Code : std::uint8_t {
   kJumpBits,        ///< a & imm == 0, or != 0 where axis is 1
   kJumpIn,          ///< bit of dtype cell a in imm; axis 1: the bit is clear
   kJumpInCell,      ///< the same with the mask in cell b
-  kJumpEvaluate,    ///< the Bool expression imm is axis
+  kJumpTruth,       ///< a, a Bool, is axis
+  kJumpRelation,    ///< a ? b by the CompareOp imm has the truth value axis
   kJump,
   // Whatever has no instruction of its own.
   kStep,  ///< step imm of the branch, walked
@@ -71,7 +91,6 @@ enum class Code : std::uint8_t {
   kOutImm,        ///< appends imm
   kOutSplice,     ///< appends the items of cell b
   kOutBroadcast,  ///< appends broadcast(cell b, cell c)
-  kOutEvaluate,   ///< appends the sequence (axis 1) or int expression imm
   kOutEnd,
   kDone,
 };
@@ -89,21 +108,28 @@ static_assert(sizeof(Instruction) == 16);
 
 /// Evaluated once for an instance on this branch.
 struct Hoist {
+  enum class Want : std::uint8_t {
+    kInt,
+    kAny,
+    kDTypes,  ///< the dtypes, as bits, for which the condition holds
+  };
   std::uint16_t cell = 0;
-  Expr expr = kNoExpr;
-  bool is_int = true;              ///< an int, or a sequence of ints
-  std::uint32_t dtype_symbol = 0;  ///< of a mask: the expression holds for the dtypes in the mask
-  bool is_mask = false;
+  Expr expr = kNoExpr;  ///< kNoExpr: an argument that is not given
+  Want want = Want::kAny;
+  std::uint32_t dtype_symbol = 0;  ///< of kDTypes: what the condition is on
 };
 
 struct Program {
-  bool compiled = false;  ///< false: the branch is walked
+  bool compiled = false;  ///< false: the trees are walked
   std::vector<Instruction> code;
   std::vector<Hoist> hoists;
-  std::uint32_t cell_count = 0;
+  std::uint32_t cell_count = 0;  ///< with all cells before it
 };
 
-/// Compiles a branch. What it cannot express falls back to walking a step, or the whole branch.
-[[nodiscard]] Program make_program(const PlanData& data, const Prefix& prefix, Branch& branch);
+/// Compiles a branch. Steps on several splices of one shape, and on construction-time tensors that
+/// are not settled, are walked; so is a branch with lists of tensors.
+[[nodiscard]] Program make_program(const PlanData& data,
+                                   const Prefix& prefix,
+                                   const Branch& branch);
 
 }  // namespace tenon::signature
