@@ -2,6 +2,7 @@
 #include "tenon/core/signature/specialise.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -51,16 +52,15 @@ class Solver {
            const std::vector<Step>& skip,
            const std::vector<bool>& foreign_dtypes,
            std::vector<Step>& steps) {
-    std::vector<Progress> progress;
-    progress.reserve(tensors.size());
-    for (const TensorTerm* t : tensors) progress.push_back(begin(*t, skip, foreign_dtypes));
+    progress_.clear();
+    binders_.clear();
+    for (const TensorTerm* t : tensors) progress_.push_back(begin(*t, skip, foreign_dtypes));
     bool any = true;
     while (any) {
       any = add_lets(steps);
-      for (std::size_t t = 0; t < tensors.size(); ++t)
-        any = advance(*tensors[t], progress[t], steps) || any;
+      for (Progress& progress : progress_) any = advance(progress, steps) || any;
     }
-    for (std::size_t t = 0; t < tensors.size(); ++t) touch(*tensors[t], progress[t], steps);
+    for (Progress& progress : progress_) touch(progress, steps);
   }
 
   [[nodiscard]] bool all_known(Expr e) const {
@@ -71,6 +71,7 @@ class Solver {
 
  private:
   struct Progress {
+    const TensorTerm* tensor = nullptr;
     std::vector<bool> done;
     bool touched = false;
     bool ranked = false;
@@ -82,6 +83,7 @@ class Solver {
                  const std::vector<Step>& skip,
                  const std::vector<bool>& foreign_dtypes) {
     Progress progress;
+    progress.tensor = &tensor;
     progress.done.assign(tensor.elements.size(), false);
     bool before = false;
     for (const Step& s : skip) {
@@ -98,23 +100,36 @@ class Solver {
           !foreign_dtypes[symbol]) {
         known_[symbol] = true;
         progress.binds_dtype = true;
+        binders_[static_cast<std::uint32_t>(symbol)] = progress_.size();
       }
     }
     progress.finished_before = before && !progress.binds_dtype;
     return progress;
   }
-  void touch(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
+  void touch(Progress& progress, std::vector<Step>& steps) {
     if (progress.touched || progress.finished_before) return;
     progress.touched = true;
+    const TensorTerm& tensor = *progress.tensor;
+    if (!progress.binds_dtype) solve_dtypes(tensor.dtype, steps);
     Step step;
     step.tensor = tensor.symbol;
     step.binds_dtype = progress.binds_dtype;
     if (step.binds_dtype) step.target = static_cast<std::uint32_t>(pool_.at(tensor.dtype).value);
     steps.push_back(step);
   }
+  /// A step that reads a dtype index stands behind the tensor that solves it.
+  void solve_dtypes(Expr e, std::vector<Step>& steps) {
+    std::vector<std::uint32_t> names;
+    collect_symbols(pool_, e, names, false);
+    for (const std::uint32_t s : names) {
+      if (const auto binder = binders_.find(s); binder != binders_.end())
+        touch(progress_[binder->second], steps);
+    }
+  }
   /// A list is solved in one step, once nothing is unknown but what its elements bind.
-  bool advance_list(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
+  bool advance_list(Progress& progress, std::vector<Step>& steps) {
     if (progress.ranked) return false;
+    const TensorTerm& tensor = *progress.tensor;
     Step step;
     step.kind = StepKind::kList;
     step.tensor = tensor.symbol;
@@ -138,20 +153,25 @@ class Solver {
         step.targets.push_back(names.front());
     }
     if (unknown_splices > 1) return false;
-    touch(tensor, progress, steps);
+    touch(progress, steps);
+    for (const Element& e : tensor.elements) solve_dtypes(e.expr, steps);
     for (const std::uint32_t s : step.targets) bind(s);
     steps.push_back(std::move(step));
     progress.ranked = true;
     return true;
   }
-  bool advance(const TensorTerm& tensor, Progress& progress, std::vector<Step>& steps) const {
-    if (tensor_decl(data_, tensor.symbol).list) return advance_list(tensor, progress, steps);
+  bool advance(Progress& progress, std::vector<Step>& steps) {
+    const TensorTerm& tensor = *progress.tensor;
+    if (tensor_decl(data_, tensor.symbol).list) return advance_list(progress, steps);
     bool any = false;
     if (!progress.ranked &&
         std::none_of(tensor.elements.begin(), tensor.elements.end(), [&](const Element& e) {
           return e.splice && !all_known(e.expr);
         })) {
-      touch(tensor, progress, steps);
+      touch(progress, steps);
+      for (const Element& e : tensor.elements) {
+        if (e.splice) solve_dtypes(e.expr, steps);
+      }
       Step step;
       step.kind = StepKind::kRank;
       step.tensor = tensor.symbol;
@@ -164,7 +184,8 @@ class Solver {
       step.tensor = tensor.symbol;
       step.element = i;
       if (!ready(tensor, i, step)) continue;
-      touch(tensor, progress, steps);
+      touch(progress, steps);
+      solve_dtypes(tensor.elements[i].expr, steps);
       steps.push_back(step);
       progress.done[i] = true;
       progress.ranked = progress.ranked || step.kind == StepKind::kBindSplice;
@@ -178,6 +199,7 @@ class Solver {
       const std::uint32_t symbol = data_.first_let + i;
       if (lets_[i] == kNoExpr || known_[symbol] || !all_known(lets_[i])) continue;
       known_[symbol] = true;
+      solve_dtypes(lets_[i], steps);
       Step step;
       step.kind = StepKind::kLet;
       step.target = symbol;
@@ -209,6 +231,8 @@ class Solver {
       if (pool_.at(element.expr).op != Op::kSymbol || unknown_splices != 1) return false;
       step.kind = StepKind::kBindSplice;
       step.target = static_cast<std::uint32_t>(pool_.at(element.expr).value);
+      // A let waits for its names: its value is what it says, not what some tensor has.
+      if (data_.symbols[step.target].kind != SymbolKind::kShape) return false;
       bind(step.target);
       return true;
     }
@@ -235,6 +259,8 @@ class Solver {
   const Pool& pool_;
   std::vector<bool>& known_;
   const std::vector<Expr>& lets_;
+  std::vector<Progress> progress_;                ///< of the tensors of this run
+  std::map<std::uint32_t, std::size_t> binders_;  ///< which of them solves a dtype index
 };
 
 TensorTerm fold_tensor(

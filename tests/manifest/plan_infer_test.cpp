@@ -233,6 +233,34 @@ TEST_CASE("a negative output axis rejects the call") {
         "y would have size -4 on axis 0, declared as conv.out(L, k, 1, 0, 1)");
 }
 
+TEST_CASE("a dtype is solved before anything reads it, whatever the order of the shapes") {
+  const auto plan = plan_of(
+      "    forall: {A: Shape, B: Shape, T: \"DType[float16 | float32]\"}\n"
+      "    inputs: {x: {dtype: T, shape: \"[*A, *B]\"}, z: {dtype: T, shape: \"[*B]\"}}\n"
+      "    outputs: {y: {dtype: T, shape: \"[*A]\"}}\n");
+  Call call(plan);
+  call.set("x", kF16, {2, 3}).set("z", kF16, {3});
+  REQUIRE(call.check());
+  CHECK(call.output() == "float16[2]");
+  call.set("z", kF32, {3});
+  CHECK(call.why().message() == "z is float32, but T is float16: both are declared T");
+
+  const auto let = plan_of(
+      "    forall: {M: Dim, T: \"DType[int32 | float32]\"}\n"
+      "    let: {W: \"2 if T == 'int32' else 1\"}\n"
+      "    inputs: {z: {dtype: \"promote_int_to_float(T)\", shape: \"[2 * M]\"}, x: {dtype: T, "
+      "shape: \"[W * M]\"}}\n"
+      "    outputs: {y: {dtype: \"promote_int_to_float(T)\", shape: \"[M]\"}}\n");
+  Call promoted(let);
+  promoted.set("x", DType::kInt32, {6}).set("z", kF32, {6});
+  REQUIRE(promoted.check());
+  CHECK(promoted.output() == "float32[3]");
+  promoted.set("x", kF32, {6});
+  CHECK_FALSE(promoted.check());
+  promoted.set("x", kF32, {3});
+  CHECK(promoted.check());
+}
+
 TEST_CASE("D37: a dtype parameter decides the output and what must match it") {
   const auto plan = plan_of(
       with_t("N: Dim",
