@@ -30,7 +30,11 @@ class RangedWalk {
   }
 
   Result<RangedOutputs> run() {
-    for (const Step& s : branch_.steps) TENON_TRY(step(s));
+    TENON_TRY(devices());
+    for (const Step& s : branch_.steps) {
+      TENON_TRY(step(s));
+      guard_open();
+    }
     for (const RefinementTerm& r : branch_.refinements) {
       const Ranged value = evaluator_.evaluate(r.expr);
       const TextExpr& source = data_.refinements[r.index];
@@ -41,14 +45,71 @@ class RangedWalk {
       if (known == false)
         return refuse(fmt::format("'{}' holds for no sizes in the ranges", source.text),
                       source.where);
-      if (!known) result_.guards.push_back(source.text);
+      if (known) guard_open();
+      if (known) continue;
+      guard(source.text);  // which has a value then
+      (void)evaluator_.take_open();
     }
+    TENON_TRY(combos());
     result_.branch = entry_.effect;
-    for (std::uint32_t i = 0; i < branch_.outputs.size(); ++i) TENON_TRY(output(i));
+    for (std::uint32_t i = 0; i < branch_.outputs.size(); ++i) {
+      TENON_TRY(output(i));
+      guard_open();
+    }
     return std::move(result_);
   }
 
  private:
+  void guard(std::string condition) {
+    auto& guards = result_.guards;
+    if (std::find(guards.begin(), guards.end(), condition) == guards.end())
+      guards.push_back(std::move(condition));
+  }
+  /// What the last evaluations left open.
+  void guard_open() {
+    for (const Expr e : evaluator_.take_open()) guard(text(e) + " has a value");
+  }
+
+  /// One call runs on one device.
+  Result<void> devices() const {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i] || data_.decl.inputs[i].on_cpu) continue;
+      if (!first) first = i;
+      if (inputs_[*first]->device == inputs_[i]->device) continue;
+      return refuse(fmt::format("{} is on {}, but {} is on {}: one call runs on one device",
+                                data_.decl.inputs[*first].name,
+                                inputs_[*first]->device.to_string(),
+                                data_.decl.inputs[i].name,
+                                inputs_[i]->device.to_string()),
+                    data_.first_input + static_cast<std::uint32_t>(i));
+    }
+    return {};
+  }
+
+  /// Dtypes are known, so that a combination is there or is not.
+  Result<void> combos() const {
+    if (data_.combos.empty()) return {};
+    for (const ComboRow& row : data_.combos) {
+      const bool same =
+          std::all_of(row.assignment.begin(), row.assignment.end(), [&](const auto& one) {
+            const Ranged& found = symbols_[one.first];
+            return found.is_exact() && equal(found.exact, Cell::dtype_of(one.second));
+          });
+      if (same) return {};
+    }
+    std::string found;
+    for (const auto& [symbol, dtype] : data_.combos.front().assignment) {
+      const Ranged& value = symbols_[symbol];
+      found += fmt::format("{}{} = {}",
+                           found.empty() ? "" : ", ",
+                           name(symbol),
+                           value.is_exact() ? value_of(value.exact).to_string() : "unknown");
+    }
+    return refuse(fmt::format("{} is no supported combination of dtypes", found),
+                  data_.combos_where);
+  }
+
   static tl::unexpected<Error> refuse(std::string text, const SourceLocation& where) {
     return fail(
         Error(ErrorCode::kSignatureMismatch, std::move(text)).with_where(where.to_string()));
@@ -183,8 +244,7 @@ class RangedWalk {
                     s.tensor);
     }
     if (size.low != size.high || expected.low != expected.high) {
-      result_.guards.push_back(
-          fmt::format("size of {} on axis {} == {}", name(s.tensor), at, label));
+      guard(fmt::format("size of {} on axis {} == {}", name(s.tensor), at, label));
       if (branch_.pool.at(e).op == Op::kSymbol &&
           data_.symbols[static_cast<std::size_t>(branch_.pool.at(e).value)].kind ==
               SymbolKind::kDim) {
@@ -223,8 +283,7 @@ class RangedWalk {
                     s.tensor);
     }
     if (size.low != size.high && (slope != 1 || low < 0))
-      result_.guards.push_back(
-          fmt::format("size of {} on axis {} is {}", name(s.tensor), at, text(e)));
+      guard(fmt::format("size of {} on axis {} is {}", name(s.tensor), at, text(e)));
     symbols_[s.target] = Ranged::of(SizeRange{std::max<std::int64_t>(low, 0), high});
     return {};
   }
@@ -292,7 +351,7 @@ class RangedWalk {
                                     print(r),
                                     out.sizes.size()),
                         term.symbol);
-        if (r.low < 0) result_.guards.push_back(fmt::format("{} >= 0", text(e.expr)));
+        if (r.low < 0) guard(fmt::format("{} >= 0", text(e.expr)));
         r.low = std::max<std::int64_t>(r.low, 0);
         out.sizes.push_back(r);
       }

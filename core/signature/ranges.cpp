@@ -99,10 +99,39 @@ std::optional<bool> Ranged::as_bool() const {
   return std::nullopt;
 }
 
+namespace {
+
+bool fits(Wide v) { return v >= kLeast && v <= kMost; }
+
+/// True where every value of an addition, subtraction or product fits 64 bits.
+bool fits(Op op, SizeRange a, SizeRange b) {
+  const auto wide = [](std::int64_t v) { return static_cast<Wide>(v); };
+  if (op == Op::kAdd) return fits(wide(a.low) + b.low) && fits(wide(a.high) + b.high);
+  if (op == Op::kSub) return fits(wide(a.low) - b.high) && fits(wide(a.high) - b.low);
+  if (op != Op::kMul) return true;
+  return fits(wide(a.low) * b.low) && fits(wide(a.low) * b.high) && fits(wide(a.high) * b.low) &&
+         fits(wide(a.high) * b.high);
+}
+
+/// Primitives that have a value whatever ints they are given.
+bool is_total(std::string_view name) {
+  static constexpr std::string_view kTotal[] = {
+      "len", "all", "valid_axes", "category", "representable", "promote_int_to_float"};
+  return std::find(std::begin(kTotal), std::end(kTotal), name) != std::end(kTotal);
+}
+
+}  // namespace
+
+void RangeEvaluator::leave_open(Expr e) {
+  if (std::find(open_.begin(), open_.end(), e) == open_.end()) open_.push_back(e);
+}
+
 Ranged RangeEvaluator::arithmetic(Op op, const Ranged& left, const Ranged& right) {
   const auto a = left.as_interval();
   const auto b = right.as_interval();
+  overflowed_ = false;
   if (!a || !b) return Ranged::unknown();
+  overflowed_ = !fits(op, *a, *b);
   const auto wide = [](std::int64_t v) { return static_cast<Wide>(v); };
   switch (op) {
     case Op::kAdd:
@@ -116,17 +145,19 @@ Ranged RangeEvaluator::arithmetic(Op op, const Ranged& left, const Ranged& right
                                 wide(a->low) * b->high,
                                 wide(a->high) * b->low,
                                 wide(a->high) * b->high));
-    case Op::kFloorDiv:
-      if (b->low <= 0) return Ranged::of(SizeRange{kLeast, kMost});
-      return Ranged::of(corners(floor_of(a->low, b->low),
-                                floor_of(a->low, b->high),
-                                floor_of(a->high, b->low),
-                                floor_of(a->high, b->high)));
-    default:  // modulo
-      if (b->low <= 0) return Ranged::of(SizeRange{kLeast, kMost});
-      if (a->low >= 0 && a->high < b->low) return left;
-      return Ranged::of(SizeRange{0, b->high - 1});
+    default:
+      break;
   }
+  // Where the divisor is 0 there is no value: what is told holds for the others.
+  const std::int64_t least = b->low == 0 && b->high > 0 ? 1 : b->low;
+  if (least <= 0) return Ranged::of(SizeRange{kLeast, kMost});
+  if (op == Op::kFloorDiv)
+    return Ranged::of(corners(floor_of(a->low, least),
+                              floor_of(a->low, b->high),
+                              floor_of(a->high, least),
+                              floor_of(a->high, b->high)));
+  if (a->low >= 0 && a->high < least) return left;
+  return Ranged::of(SizeRange{0, b->high - 1});
 }
 
 /// An operation all of whose operands are exact: the one evaluator does it.
@@ -214,10 +245,14 @@ Ranged RangeEvaluator::compare(Expr e) {
   return all ? Ranged::of(Cell::boolean(true)) : Ranged::open_bool();
 }
 
-Ranged RangeEvaluator::tentative(Expr e) {
+Ranged RangeEvaluator::tentative(Expr e, Expr whole) {
   const std::string kept = failure_;
+  const std::size_t open_count = open_.size();
   Ranged result = evaluate(e);
+  const bool open = failure_ != kept || open_.size() != open_count;
   failure_ = kept;
+  open_.resize(open_count);
+  if (open) leave_open(whole);
   return result;
 }
 
@@ -225,7 +260,7 @@ Ranged RangeEvaluator::logic(Expr e, bool decides) {
   bool open = false;
   for (const Expr kid : pool_.children(e)) {
     // What follows an open operand may never be reached: it cannot fail the call.
-    const auto value = (open ? tentative(kid) : evaluate(kid)).as_bool();
+    const auto value = (open ? tentative(kid, e) : evaluate(kid)).as_bool();
     if (value == decides) return Ranged::of(Cell::boolean(decides));
     open = open || !value;
   }
@@ -235,8 +270,8 @@ Ranged RangeEvaluator::logic(Expr e, bool decides) {
 Ranged RangeEvaluator::conditional(Expr e) {
   const auto test = evaluate(pool_.child(e, 0)).as_bool();
   if (test) return evaluate(pool_.child(e, *test ? 1 : 2));
-  const Ranged a = tentative(pool_.child(e, 1));
-  const Ranged b = tentative(pool_.child(e, 2));
+  const Ranged a = tentative(pool_.child(e, 1), e);
+  const Ranged b = tentative(pool_.child(e, 2), e);
   if (const auto x = a.as_interval(), y = b.as_interval(); x && y) return Ranged::of(hull(*x, *y));
   const auto x = a.as_sizes();
   const auto y = b.as_sizes();
@@ -252,7 +287,13 @@ Ranged RangeEvaluator::subscript(Expr e) {
   if (sequence.is_exact() && index.is_exact()) return exact(e, {sequence, index});
   const auto sizes = sequence.as_sizes();
   const auto at = index.as_interval();
-  if (!sizes || !at || at->low != at->high) return Ranged::unknown();
+  if (!sizes || !at || at->low != at->high) {
+    leave_open(e);
+    if (!sizes || sizes->empty()) return Ranged::unknown();
+    SizeRange any = sizes->front();
+    for (const SizeRange size : *sizes) any = hull(any, size);
+    return Ranged::of(any);
+  }
   const auto count = static_cast<std::int64_t>(sizes->size());
   const std::int64_t wrapped = at->low < 0 ? at->low + count : at->low;
   if (wrapped < 0 || wrapped >= count) {
@@ -328,8 +369,8 @@ Ranged RangeEvaluator::each(Expr e) {
 
 namespace {
 
-/// Broadcasts one more size into a result's; false where the two never fit.
-bool meet(SizeRange& r, SizeRange s) {
+/// Broadcasts one more size into a result's: whether the two fit, where that is decided.
+std::optional<bool> meet(SizeRange& r, SizeRange s) {
   const bool r_one = r.low == 1 && r.high == 1;
   const bool s_one = s.low == 1 && s.high == 1;
   if (s_one) return true;
@@ -338,7 +379,10 @@ bool meet(SizeRange& r, SizeRange s) {
   const SizeRange met{std::max(r.low, s.low), std::min(r.high, s.high)};
   if (r_one) {
     r = s;
-  } else if (r_may && s_may) {
+    return true;
+  }
+  if (r == s && r.low == r.high) return true;
+  if (r_may && s_may) {
     r = hull(r, s);
   } else if (r_may || s_may) {  // the one that is surely not 1 decides
     r = r_may ? s : r;
@@ -347,12 +391,12 @@ bool meet(SizeRange& r, SizeRange s) {
   } else {
     return false;
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace
 
-Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
+Ranged RangeEvaluator::broadcast(Expr e, const std::vector<Ranged>& arguments) {
   std::vector<SizeRange> result;
   for (const Ranged& argument : arguments) {
     const auto sizes = argument.as_sizes();
@@ -360,7 +404,9 @@ Ranged RangeEvaluator::broadcast(const std::vector<Ranged>& arguments) {
     if (sizes->size() > result.size())
       result.insert(result.begin(), sizes->size() - result.size(), SizeRange{1, 1});
     for (std::size_t k = 0; k < sizes->size(); ++k) {
-      if (meet(result[result.size() - 1 - k], (*sizes)[sizes->size() - 1 - k])) continue;
+      const auto fit = meet(result[result.size() - 1 - k], (*sizes)[sizes->size() - 1 - k]);
+      if (!fit) leave_open(e);
+      if (fit != false) continue;
       if (failure_.empty()) failure_ = "sizes do not broadcast";
       return Ranged::unknown();
     }
@@ -415,7 +461,10 @@ Ranged RangeEvaluator::window(Expr e, const std::vector<Ranged>& arguments) {
   const auto first = arguments[0].as_interval();
   std::vector<Cell> cells(arguments.size());
   for (std::size_t i = 1; i < arguments.size(); ++i) {
-    if (!arguments[i].is_exact()) return Ranged::of(SizeRange{kLeast, kMost});
+    if (!arguments[i].is_exact()) {
+      leave_open(e);
+      return Ranged::of(SizeRange{kLeast, kMost});
+    }
     cells[i] = arguments[i].exact;
   }
   if (!first) return Ranged::unknown();
@@ -429,7 +478,8 @@ Ranged RangeEvaluator::window(Expr e, const std::vector<Ranged>& arguments) {
 }
 
 /// prod, sum, max, min over intervals.
-Ranged RangeEvaluator::fold(std::string_view name, const std::vector<Ranged>& arguments) {
+Ranged RangeEvaluator::fold(Expr e, const std::vector<Ranged>& arguments) {
+  const std::string_view name = primitives()[static_cast<std::size_t>(pool_.at(e).value)].name;
   const auto sizes = arguments[0].as_sizes();
   if (!sizes) return Ranged::unknown();
   if (sizes->empty()) {
@@ -441,8 +491,10 @@ Ranged RangeEvaluator::fold(std::string_view name, const std::vector<Ranged>& ar
   for (std::size_t i = 1; i < sizes->size(); ++i) {
     const SizeRange next = (*sizes)[i];
     const SizeRange so_far = total.as_interval().value_or(SizeRange{kLeast, kMost});
-    if (name == "prod") total = arithmetic(Op::kMul, total, Ranged::of(next));
-    if (name == "sum") total = arithmetic(Op::kAdd, total, Ranged::of(next));
+    if (name == "prod" || name == "sum") {
+      total = arithmetic(name == "prod" ? Op::kMul : Op::kAdd, total, Ranged::of(next));
+      if (overflowed_) leave_open(e);
+    }
     if (name == "max")
       total =
           Ranged::of(SizeRange{std::max(so_far.low, next.low), std::max(so_far.high, next.high)});
@@ -469,11 +521,12 @@ Ranged RangeEvaluator::primitive(Expr e) {
                  : Ranged::unknown();
   }
   if (row.name == "prod" || row.name == "sum" || row.name == "max" || row.name == "min")
-    return fold(row.name, arguments);
-  if (row.name == "broadcast") return broadcast(arguments);
+    return fold(e, arguments);
+  if (row.name == "broadcast") return broadcast(e, arguments);
   if (row.name == "reduced") return reduced(arguments);
   if (row.name == "conv.out" || row.name == "pool.out" || row.name == "ceil_div")
     return window(e, arguments);
+  if (!is_total(row.name)) leave_open(e);
   switch (row.result) {
     case ResultKind::kBool:
       return Ranged::open_bool();
@@ -524,7 +577,13 @@ Ranged RangeEvaluator::evaluate(Expr e) {
     case Op::kMod: {
       const Ranged a = evaluate(pool_.child(e, 0));
       const Ranged b = evaluate(pool_.child(e, 1));
-      return a.is_exact() && b.is_exact() ? exact(e, {a, b}) : arithmetic(n.op, a, b);
+      if (a.is_exact() && b.is_exact()) return exact(e, {a, b});
+      const auto divisor = b.as_interval();
+      const bool divides = n.op == Op::kFloorDiv || n.op == Op::kMod;
+      if (divides && divisor && divisor->low <= 0 && divisor->high >= 0) leave_open(e);
+      Ranged result = arithmetic(n.op, a, b);
+      if (overflowed_) leave_open(e);
+      return result;
     }
     case Op::kTuple: {
       std::vector<Ranged> items;

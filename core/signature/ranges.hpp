@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/core/plan.hpp"
@@ -54,13 +56,17 @@ class RangeEvaluator {
   Ranged evaluate(Expr e);
   /// True where some part had no value for exact operands: no call can pass.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// Parts that have no value for some operands in the ranges: a zero divisor, sizes that do not
+  /// broadcast. Empties the list.
+  [[nodiscard]] std::vector<Expr> take_open() { return std::exchange(open_, {}); }
 
  private:
   Ranged exact(Expr e, const std::vector<Ranged>& kids);
   Ranged arithmetic(Op op, const Ranged& a, const Ranged& b);
   Ranged compare(Expr e);
-  /// Of a part that may never be reached: what fails there fails nothing.
-  Ranged tentative(Expr e);
+  /// Of a part that may never be reached: what fails there leaves `whole` open.
+  Ranged tentative(Expr e, Expr whole);
+  void leave_open(Expr e);
   Ranged logic(Expr e, bool decides);
   Ranged conditional(Expr e);
   Ranged subscript(Expr e);
@@ -68,8 +74,8 @@ class RangeEvaluator {
   Ranged each(Expr e);
   Ranged primitive(Expr e);
   Ranged window(Expr e, const std::vector<Ranged>& arguments);
-  Ranged fold(std::string_view name, const std::vector<Ranged>& arguments);
-  Ranged broadcast(const std::vector<Ranged>& arguments);
+  Ranged fold(Expr e, const std::vector<Ranged>& arguments);
+  Ranged broadcast(Expr e, const std::vector<Ranged>& arguments);
   Ranged reduced(const std::vector<Ranged>& arguments);
   Ranged gather(const std::vector<Ranged>& items);
   Ranged run(Expr e, std::vector<Cell> arguments);
@@ -79,6 +85,8 @@ class RangeEvaluator {
   Arena& arena_;
   std::vector<Ranged> bound_ = std::vector<Ranged>(kMaxBound);
   std::string failure_;
+  std::vector<Expr> open_;
+  bool overflowed_ = false;  ///< an end of the last arithmetic does not fit 64 bits
 };
 
 [[nodiscard]] SizeRange hull(SizeRange a, SizeRange b);

@@ -69,7 +69,7 @@ constexpr std::string_view kCallHelp =
     "FILL is normal, uniform, "
     "arange, zeros or const=V; arange counts in row-major order and starts again at 0 behind the "
     "last of the whole numbers that the dtype holds without a gap. Naming the op's buffered output "
-    "passes it as 'out'.";
+    "passes it as 'out'. infer also takes ranges for sizes, [1..4096]x4096:bf16.";
 
 constexpr std::array kCommands{
     CommandSpec{
@@ -163,7 +163,8 @@ constexpr std::array kCommands{
                 .description = kCallHelp,
                 .examples =
                     "tenon infer RMSNormFwdOp x=2048x4096:bf16 --set 'normalized_shape=[4096]'\n"
-                    "tenon infer AddFwdOp self=8x1x4:f32 other=5x4:f32 --json",
+                    "tenon infer AddFwdOp self=8x1x4:f32 other=5x4:f32 --json\n"
+                    "tenon infer AddFwdOp 'self=[1..4096]x128:f32' other=128:f32",
                 .options = kInferOptions,
                 .min_operands = 1,
                 .max_operands = kAnyNumber,

@@ -118,11 +118,26 @@ Result<Op> make_instance(const Session& session,
   return session.engine().make(call.decl().full_name(), call.params, options);
 }
 
+namespace {
+
+Result<void> require_sizes(const TensorSource& source) {
+  if (!source.is_ranged()) return {};
+  return fail(
+      Error(ErrorCode::kUsageError,
+            fmt::format(
+                "'{}={}' gives ranges, but each size is needed here", source.name, source.text))
+          .with_hint("only the inputs and the output of tenon infer may have ranges"));
+}
+
+}  // namespace
+
 Result<Tensor> host_tensor(const TensorSource& source) {
+  TENON_TRY(require_sizes(source));
   return source.is_file() ? load_npy(source.file, source.carried) : make_tensor(source);
 }
 
 Result<NamedSpec> spec_of(const TensorSource& source, Device device) {
+  TENON_TRY(require_sizes(source));
   TensorSpec spec = source.spec;
   if (source.is_file()) {
     auto loaded = load_npy(source.file, source.carried);

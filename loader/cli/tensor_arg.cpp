@@ -86,18 +86,59 @@ class Cursor {
 };
 
 struct Axis {
-  std::int64_t size = 0;
+  std::int64_t size = 0;  ///< of a range: the lowest
   bool expanded = false;
+  std::int64_t high = 0;
 };
 
 /// What was read of SHAPE:DTYPE[^PERM][+OFFSET][/STEP], before strides are made of it.
 struct Description {
   std::vector<Axis> axes;
+  bool ranged = false;
   DType dtype = DType::kFloat32;
   std::vector<std::size_t> order;  ///< axes from outermost to innermost in memory
   std::int64_t offset = 0;
   std::int64_t step = 1;
 };
+
+Result<void> read_size(Cursor& cursor, Axis& axis) {
+  auto size = cursor.number("a size");
+  if (!size) {
+    return fail(std::move(size).error().with_hint(
+        cursor.peek() == ':'
+            ? "a tensor of rank 0 is written scalar:DTYPE"
+            : "write sizes joined by x and a dtype, as in 2048x4096:bf16, or a path "
+              "that ends in .npy"));
+  }
+  axis = {*size, cursor.take('e'), *size};
+  return {};
+}
+
+/// [1..4096]
+Result<void> read_range(Cursor& cursor, Axis& axis) {
+  constexpr std::string_view kHint =
+      "a range is written [LOWEST..HIGHEST], as in [1..4096]x4096:bf16";
+  const std::size_t start = cursor.position();
+  cursor.skip(1);
+  auto low = cursor.number("the lowest size");
+  if (!low) return fail(std::move(low).error().with_hint(std::string(kHint)));
+  if (!cursor.rest().starts_with("..")) {
+    return cursor.bad(cursor.position(),
+                      fmt::format("expected '..' and the highest size, found {}", cursor.found()),
+                      std::string(kHint));
+  }
+  cursor.skip(2);
+  auto high = cursor.number("the highest size");
+  if (!high) return fail(std::move(high).error().with_hint(std::string(kHint)));
+  if (!cursor.take(']')) {
+    return cursor.bad(cursor.position(),
+                      fmt::format("expected ']' after the range, found {}", cursor.found()),
+                      std::string(kHint));
+  }
+  if (*low > *high) return cursor.bad(start, fmt::format("no size lies in {}..{}", *low, *high));
+  axis = {*low, false, *high};
+  return {};
+}
 
 Result<void> read_shape(Cursor& cursor, Description& made) {
   constexpr std::string_view kScalar = "scalar";
@@ -105,19 +146,19 @@ Result<void> read_shape(Cursor& cursor, Description& made) {
     cursor.skip(kScalar.size());
     return {};
   }
-  const auto hint = [&]() -> std::string {
-    if (cursor.peek() == '[') return "a size is one number here; ranges are not read";
-    if (cursor.peek() == ':') return "a tensor of rank 0 is written scalar:DTYPE";
-    return "write sizes joined by x and a dtype, as in 2048x4096:bf16, or a path that ends in .npy";
-  };
   do {
     const std::size_t start = cursor.position();
-    auto size = cursor.number("a size");
-    if (!size) return fail(std::move(size).error().with_hint(hint()));
+    Axis axis;
+    if (cursor.peek() == '[') {
+      TENON_TRY(read_range(cursor, axis));
+      made.ranged = true;
+    } else {
+      TENON_TRY(read_size(cursor, axis));
+    }
     if (made.axes.size() == kMaxRank) {
       return cursor.bad(start, fmt::format("a tensor has at most {} axes", kMaxRank));
     }
-    made.axes.push_back({*size, cursor.take('e')});
+    made.axes.push_back(axis);
   } while (cursor.take('x'));
   return {};
 }
@@ -190,6 +231,7 @@ Result<void> read_step(Cursor& cursor, Description& made) {
 Result<void> read_description(Cursor& cursor, Description& made) {
   TENON_TRY(read_shape(cursor, made));
   TENON_TRY(read_dtype(cursor, made));
+  if (made.ranged) return {};
   TENON_TRY(read_order(cursor, made));
   TENON_TRY(read_offset(cursor, made));
   return read_step(cursor, made);
@@ -311,6 +353,25 @@ bool lay_out(const Description& made, TensorSource& source) {
   return true;
 }
 
+/// A tensor that is known by ranges: what it would hold, and how it would lie, is not.
+Result<TensorSource> ranged_tensor(const Cursor& cursor,
+                                   const Description& made,
+                                   TensorSource source,
+                                   std::size_t start) {
+  if (!cursor.at_end()) {
+    return cursor.bad(cursor.position(),
+                      fmt::format("expected the end after the dtype, found {}", cursor.found()),
+                      "a tensor with a range for a size has a shape and a dtype only");
+  }
+  source.spec.dtype = made.dtype;
+  for (const Axis& axis : made.axes) {
+    if (axis.expanded)
+      return cursor.bad(start, "a tensor with a range for a size cannot be expanded");
+    source.ranges.push_back({axis.size, axis.high});
+  }
+  return source;
+}
+
 Result<TensorSource> read_file(Cursor& cursor, TensorSource source, std::size_t ending) {
   source.file = std::string(source.text.substr(0, ending + kFileEnding.size()));
   cursor.skip(source.file.size());
@@ -385,6 +446,7 @@ Result<TensorSource> parse_tensor_argument(std::string_view argument) {
   const std::size_t start = cursor.position();
   Description made;
   TENON_TRY(read_description(cursor, made));
+  if (made.ranged) return ranged_tensor(cursor, made, std::move(source), start);
   TENON_TRY(read_fill(cursor, made.dtype, source.fill));
   TENON_TRY(read_seed(cursor, source.fill));
   TENON_TRY(expect_end(cursor));

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tenon/core/error.hpp"
+#include "tenon/core/plan.hpp"
 #include "tenon/core/tensor.hpp"
 
 namespace tenon::cli {
@@ -36,7 +38,12 @@ struct TensorSource {
   std::int64_t storage_elements = 0;  ///< elements that the allocation has
   Fill fill;
 
+  /// Of a tensor with a size that is a range, `[1..4096]`: all of its sizes. It has a dtype, and no
+  /// memory.
+  std::vector<SizeRange> ranges;
+
   [[nodiscard]] bool is_file() const { return !file.empty(); }
+  [[nodiscard]] bool is_ranged() const { return !ranges.empty(); }
 };
 
 /// The grammar, for help texts.
@@ -46,7 +53,8 @@ inline constexpr std::string_view kTensorGrammar =
 /// Reads `name=TENSOR`.
 /// TENSOR   a path that ends in `.npy`, or SHAPE:DTYPE[^PERM][+OFFSET][/STEP][~FILL][@SEED].
 /// SHAPE    sizes joined by `x`: `2048x4096`; `8e` is a size of 8 with stride 0; `scalar` has rank
-/// 0. PERM     the axes from outermost to innermost in memory: `2048x4096:bf16^1,0` is the
+/// 0. `[1..4096]x4096:bf16` is known by ranges alone: nothing follows its dtype.
+/// PERM     the axes from outermost to innermost in memory: `2048x4096:bf16^1,0` is the
 /// transpose of
 ///          a dense 4096x2048.
 /// OFFSET   elements of the allocation before the first one.

@@ -131,6 +131,65 @@ TEST_SUITE("cli/call_e2e") {
     CHECK(contains(tenon.run(command("infer", kNorm)).out, "[64, 256]"));
   }
 
+  TEST_CASE("infer on ranges gives the bounds of every output, and what they leave open") {
+    const BuiltCommand tenon;
+
+    const auto norm = tenon.json({"infer",
+                                  "RMSNormFwdOp",
+                                  "x=[1..4096]x256:bf16",
+                                  "weight=256:bf16",
+                                  "--set",
+                                  "normalized_shape=[256]"});
+    REQUIRE(norm["outputs"].size() == 1);
+    CHECK(norm["outputs"][0]["dtype"] == "bfloat16");
+    CHECK(norm["outputs"][0]["shape"][0]["low"] == 1);
+    CHECK(norm["outputs"][0]["shape"][0]["high"] == 4096);
+    CHECK(norm["outputs"][0]["shape"][1] == 256);
+    CHECK(norm["guards"].empty());
+    CHECK(norm["flops"].is_null());
+    CHECK(norm["branch"]["has_out"] == false);
+
+    const Words matmul{"infer", "MatMulFwdOp", "a=4x[8..128]:f32", "b=[32..200]x7:f32"};
+    const auto open = tenon.json(matmul);
+    CHECK(open["outputs"][0]["shape"] == std::vector<int>{4, 7});
+    CHECK(open["guards"] == std::vector<std::string>{"size of b on axis 0 == K"});
+    const std::string text = tenon.run(matmul).out;
+    CHECK(contains(text, "[4, 7]"));
+    CHECK(contains(text, "guard    size of b on axis 0 == K"));
+    CHECK(contains(tenon.run({"infer", "AddFwdOp", "self=[1..8]:f32", "other=[1..8]:f32"}).out,
+                   "[1..8]"));
+
+    const Ran never = tenon.run({"infer", "MatMulFwdOp", "a=4x[8..16]:f32", "b=[32..200]x7:f32"});
+    CHECK(never.status == 1);
+    CHECK(contains(never.err, "b has size 32..200 on axis 0, but K is 8..16"));
+    CHECK(contains(never.err, "matmul.yaml:"));
+  }
+
+  TEST_CASE("out and --inplace are checked against the ranges too, and other commands need sizes") {
+    const BuiltCommand tenon;
+
+    const auto out = tenon.json(
+        {"infer", "AddFwdOp", "self=[1..8]x4:f32", "other=4:f32", "output=[2..9]x4:f32"});
+    CHECK(out["branch"]["has_out"] == true);
+    CHECK(out["guards"] ==
+          std::vector<std::string>{"size of out on axis 0 == size of output there"});
+    const Ran wrong = tenon.run(
+        {"infer", "AddFwdOp", "self=[1..8]x4:f32", "other=4:f32", "output=[9..12]x4:f32"});
+    CHECK(wrong.status == 1);
+    CHECK(contains(wrong.err, "out has size 9..12 on axis 0, expected 1..8"));
+    CHECK(tenon.json({"infer",
+                      "AddFwdOp",
+                      "self=[1..8]x4:f32",
+                      "other=4:f32",
+                      "--inplace"})["branch"]["has_out"] == true);
+
+    for (const char* name : {"run", "explain"}) {
+      const Ran ran = tenon.run({name, "AddFwdOp", "self=[1..8]:f32", "other=8:f32"});
+      CHECK(ran.status == 2);
+      CHECK(contains(ran.err, "'self=[1..8]:f32' gives ranges, but each size is needed here"));
+    }
+  }
+
   TEST_CASE("run makes data, runs the chosen kernel and says what came out") {
     const BuiltCommand tenon;
     const auto explained = tenon.json(command("explain", kNorm));

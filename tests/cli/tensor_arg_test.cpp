@@ -181,12 +181,14 @@ TEST_SUITE("cli/tensor_arg") {
     check_refused("x=4x", "5", "expected a size, found the end");
     check_refused("x=20q8:f32", "5", "found 'q'");
     check_refused("x=4x5", "6", "found the end", "SHAPE:DTYPE");
-    check_refused("x=[1..4]x5:f32", "3", "expected a size, found '['", "ranges are not read");
-    check_refused("x=99999999999999999999:f32", "3", "too large");
-    check_refused("x=9223372036854775807x4:f32", "3", "too large");
-    check_refused("x=4611686018427387904:f32", "3", "too large");
-    check_refused("x=0x9223372036854775807x4:f32", "3", "too large");
-    check_refused("x=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1:f32", "35", "at most 16 axes");
+    check_refused(
+        "x=[1..]x5:f32", "7", "expected the highest size, found ']'", "[LOWEST..HIGHEST]");
+        "x=[1..]x5:f32", "6", "expected the highest size, found ']'", "[LOWEST..HIGHEST]");
+        check_refused("x=99999999999999999999:f32", "3", "too large");
+        check_refused("x=9223372036854775807x4:f32", "3", "too large");
+        check_refused("x=4611686018427387904:f32", "3", "too large");
+        check_refused("x=0x9223372036854775807x4:f32", "3", "too large");
+        check_refused("x=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1:f32", "35", "at most 16 axes");
   }
 
   TEST_CASE("a misspelt dtype gets the nearest names") {
@@ -211,6 +213,23 @@ TEST_SUITE("cli/tensor_arg") {
     check_refused("x=4x5e:f32/2", "11", "the last axis is expanded");
     check_refused("x=scalar:f32/2", "13", "rank 0");
     check_refused("x=4:f32+9223372036854775807", "3", "too large");
+  }
+
+  TEST_CASE("a size may be a range, and then nothing is known of the tensor's memory") {
+    const auto tensor = parse_tensor_argument("x=[1..4096]x64:bf16");
+    REQUIRE(tensor);
+    CHECK(tensor->is_ranged());
+    CHECK(tensor->ranges == std::vector<tenon::SizeRange>{{1, 4096}, {64, 64}});
+    CHECK(tensor->spec.dtype == tenon::DType::kBFloat16);
+    CHECK_FALSE(parse_tensor_argument("x=8x64:bf16")->is_ranged());
+
+    check_refused("x=[1-4]x5:f32", "5", "expected '..' and the highest size, found '-'");
+    check_refused("x=[a..4]:f32", "4", "expected the lowest size, found 'a'");
+    check_refused("x=[1..4x5:f32", "8", "expected ']' after the range, found 'x'");
+    check_refused("x=[5..4]:f32", "3", "no size lies in 5..4");
+    check_refused(
+        "x=[1..4]x5:f32^1,0", "15", "expected the end after the dtype", "a shape and a dtype only");
+    check_refused("x=[1..4]x5e:f32", "3", "cannot be expanded");
   }
 
   TEST_CASE("fills, their values and their seeds are checked against the dtype") {

@@ -101,6 +101,56 @@ TEST_CASE("reductions and normalised axes keep the ranges of what remains") {
   CHECK_FALSE(infer(shipped("SumFwdOp"), {{"dim", {3}}}, {tensor({{1, 9}, {5, 6}})}));
 }
 
+TEST_CASE("what has no value for some sizes in the ranges is a guard") {
+  const auto guards = [](std::string_view axis, SizeRange a, SizeRange b) {
+    const auto plan = plan_of(
+        "    forall: {A: Dim, B: Dim, T: \"DType[float32]\"}\n"
+        "    inputs: {x: {dtype: T, shape: \"[A, B]\"}}\n"
+        "    outputs: {o: {dtype: T, shape: \"[" +
+        std::string(axis) + "]\"}}\n");
+    const auto result = infer(plan, {}, {tensor({a, b})});
+    return result ? result->guards : std::vector<std::string>{result.error().message()};
+  };
+  using Texts = std::vector<std::string>;
+
+  CHECK(guards("A // B", {4, 9}, {0, 3}) == Texts{"A // B has a value"});
+  CHECK(guards("A // B", {4, 9}, {1, 3}).empty());
+  CHECK(guards("A % B", {4, 9}, {0, 3}) == Texts{"A % B has a value"});
+  CHECK(guards("A * B", {4, 9}, {0, std::int64_t{1} << 62}) == Texts{"A * B has a value"});
+  CHECK(guards("*broadcast((A,), (B,))", {4, 4}, {1, 4}) ==
+        Texts{"broadcast((A,), (B,)) has a value"});
+  CHECK(guards("*broadcast((A,), (B,))", {4, 4}, {1, 1}).empty());
+  CHECK(guards("(3, 5)[B]", {4, 4}, {0, 9}) == Texts{"(3, 5)[B] has a value"});
+  CHECK(guards("mhc.expansion(A)", {3, 9}, {0, 1}) == Texts{"mhc.expansion(A) has a value"});
+  CHECK(guards("A if B > 0 else A // B", {4, 4}, {1, 2}).empty());
+  CHECK(guards("A if B > 0 else A // B", {4, 4}, {0, 2}) ==
+        Texts{"A if B > 0 else A // B has a value"});
+  CHECK(guards("A - B", {4, 4}, {3, 5}) == Texts{"A - B >= 0"});
+}
+
+TEST_CASE("combinations of dtypes and devices are checked as in a call") {
+  const auto plan = plan_of(
+      "    forall: {A: Dim, T: \"DType[float32 | float16]\", U: \"DType[float32 | float16]\"}\n"
+      "    inputs: {x: {dtype: T, shape: \"[A]\"}, y: {dtype: U, shape: \"[A]\"}}\n"
+      "    outputs: {o: {dtype: T, shape: \"[A]\"}}\n"
+      "    dtype_combos: [{T: float16, U: float32}, {T: float32, U: float32}]\n");
+  RangedTensor x = tensor({{1, 9}});
+  RangedTensor y = tensor({{1, 9}});
+
+  CHECK(infer(plan, {}, {x, y}));
+  y.dtype = DType::kFloat16;
+  const auto combo = infer(plan, {}, {x, y});
+  REQUIRE_FALSE(combo);
+  CHECK(combo.error().message() ==
+        "T = float32, U = float16 is no supported combination of dtypes");
+  y.dtype = kF32;
+  y.device = Device{DeviceKind::of("acme"), 1};
+  const auto device = infer(plan, {}, {x, y});
+  REQUIRE_FALSE(device);
+  CHECK(device.error().message() ==
+        "x is on cpu:0, but y is on acme:1: one call runs on one device");
+}
+
 TEST_CASE("every call in the ranges that passes lies in what they infer") {
   const auto plan = plan_of(
       "    forall: {A: Dim, B: Dim, T: \"DType[float32]\"}\n    params: {p: {type: int, default: "
