@@ -10,6 +10,10 @@
 #include "signature/instance.hpp"
 #include "tenon/core/signature/plan_data.hpp"
 
+namespace tenon {
+struct RooflineCall;
+}  // namespace tenon
+
 namespace tenon::signature {
 
 class Plan final : public SignaturePlan {
@@ -117,6 +121,10 @@ class Plan final : public SignaturePlan {
   struct Sizes {
     std::vector<std::int64_t> bytes;  ///< by symbol; -1: absent
   };
+  // roofline.cpp
+  [[nodiscard]] RooflineCall roofline_call(const Instance& instance,
+                                           const CallArgs& args,
+                                           const Frame& frame) const;
   [[nodiscard]] Sizes tensor_sizes(const Instance& instance,
                                    const CallArgs& args,
                                    const Frame& frame) const;

@@ -6,6 +6,7 @@
 #include "signature/plan.hpp"
 #include "signature/walker.hpp"
 #include "tenon/core/nearest.hpp"
+#include "tenon/core/roofline.hpp"
 
 namespace tenon::signature {
 
@@ -187,6 +188,9 @@ Result<Cost> Plan::cost(const Construction& construction,
   const auto& frame = static_cast<const Frame&>(call_frame);
   const BranchEntry& entry = *frame.state->entry;
   if (!data_.roofline_func.empty()) {
+    const RooflineFunction* function = find_roofline(data_.roofline_func);
+    if (function != nullptr)
+      return (*function)(roofline_call(static_cast<const Instance&>(construction), args, frame));
     return fail(
         Error(ErrorCode::kOpNotAvailable,
               fmt::format("the roofline of {} is the function '{}', which this build does not have",

@@ -1,6 +1,7 @@
 // Reader, compiler and rows, one after the other, over a whole set.
 #include "tenon/manifest/check.hpp"
 
+#include "tenon/core/roofline.hpp"
 #include "tenon/manifest/compile.hpp"
 
 namespace tenon::manifest {
@@ -18,8 +19,8 @@ CheckedSet check(LoadedSet loaded) {
       entry.faulty = true;
       continue;
     }
-    if (!data->roofline_func
-             .empty()) {  // none is registered in this build: the plan says the same when asked
+    if (!data->roofline_func.empty() && find_roofline(data->roofline_func) == nullptr) {
+      // The plan says the same when it is asked.
       Diagnostic& d =
           checked.diagnostics.advisory(entry.roofline.func.where,
                                        entry.decl.name,

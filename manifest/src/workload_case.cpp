@@ -1,10 +1,13 @@
 // Cases: indices solved, generators run, rules checked, and the call inferred again from its shapes
 // alone.
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <list>
 
 #include <fmt/format.h>
 
+#include "tenon/core/roofline.hpp"
 #include "tenon/manifest/predicates.hpp"
 #include "workload_row.hpp"
 
@@ -533,6 +536,43 @@ TensorArg argument_of(const CaseTensor& t,
 
 }  // namespace
 
+namespace {
+
+/// Memory with the contents of a call's generated tensors, for a roofline function; their views
+/// point into it.
+class HostMetadata {
+ public:
+  HostMetadata(const std::vector<CaseTensor>& tensors,
+               std::vector<TensorView>& views,
+               const std::vector<TensorArg>& args) {
+    std::size_t input = 0;
+    for (const CaseTensor& t : tensors) {
+      if (t.role != TensorRole::kInput) continue;
+      const TensorArg& arg = args[input++];
+      if (!t.present || !t.values) continue;
+      const auto view = static_cast<std::size_t>(arg.single() - views.data());
+      views[view].data = memory_of(*t.values, t.dtype);
+    }
+  }
+
+ private:
+  void* memory_of(const GeneratedTensor& generated, DType dtype) {
+    const std::size_t size_bytes = size_bytes_of(dtype);
+    std::vector<std::byte>& memory =
+        memory_.emplace_back(std::max<std::size_t>(generated.values.size(), 1) * size_bytes);
+    for (std::size_t i = 0; i < generated.values.size(); ++i) {
+      const std::int64_t wide = generated.values[i];
+      const auto narrow = static_cast<std::int32_t>(wide);
+      const void* from = dtype == DType::kInt32 ? static_cast<const void*>(&narrow) : &wide;
+      std::memcpy(memory.data() + i * size_bytes, from, size_bytes);
+    }
+    return memory.data();
+  }
+  std::list<std::vector<std::byte>> memory_;
+};
+
+}  // namespace
+
 bool RowInstantiator::inference_fault(const std::string& text) {
   Diagnostic& d =
       report(row_.where,
@@ -622,9 +662,11 @@ bool RowInstantiator::round_trip(WorkloadCase& c) {
     return inference_fault(plan_.failure(**construction, call, *frame).message());
   c.indices = plan_.indices(**construction, *frame);
   if (!same_indices(c) || !same_outputs(c, *frame)) return false;
+  const HostMetadata metadata(c.tensors, views, args);
+  call.meta = false;  // what metadata tensors hold may be read now
   if (Result<Cost> cost = plan_.cost(**construction, call, *frame)) {
     c.cost = *cost;
-  } else if (data_.flops.given()) {
+  } else if (data_.flops.given() || find_roofline(data_.roofline_func) != nullptr) {
     report(row_.where,
            "",
            "row.roofline",
