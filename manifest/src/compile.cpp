@@ -258,22 +258,6 @@ void Compiler::declare_refinements() {
   }
 }
 
-void Compiler::declare_roofline() {
-  const auto declare = [&](const Text& text, const char* key, signature::TextExpr& out) {
-    ExprScope scope;
-    scope.field = std::string("roofline.") + key;
-    scope.values = true;
-    scope.bytes = true;
-    out = expression(text, Grammar::kExpression, scope);
-    if (!out.given()) return;
-    const Kind members[] = {Kind::integer(), Kind::value()};
-    checker(text, scope).expect(out.root, unite(members), key);
-  };
-  declare(entry_.roofline.flops, "flops", data_.flops);
-  declare(entry_.roofline.bytes, "bytes", data_.bytes);
-  data_.roofline_func = entry_.roofline.func.text;
-}
-
 void Compiler::declare_combos() {
   std::vector<std::string> keys;
   for (const DTypeComboRow& source : entry_.dtype_combos) {
@@ -442,6 +426,8 @@ std::optional<signature::PlanData> Compiler::run() {
   declare_lets();
   let_kinds();
   declare_tensors();
+  check_list_counts();
+  check_device_param();
   declare_metadata();
   declare_refinements();
   declare_combos();

@@ -110,6 +110,21 @@ void enumerate(const std::vector<std::size_t>& axes,
   }
 }
 
+/// Beyond this many combinations an entry is refused.
+constexpr std::size_t kMostPoints = 65536;
+
+/// Of all groups; past the limit any number beyond it.
+std::size_t combination_count(const std::vector<std::vector<std::size_t>>& groups,
+                              const std::vector<std::size_t>& counts) {
+  std::size_t total = 0;
+  for (const std::vector<std::size_t>& axes : groups) {
+    std::size_t size = 1;
+    for (const std::size_t a : axes) size = std::min(size * counts[a], kMostPoints + 1);
+    total = std::min(total + size, kMostPoints + 1);
+  }
+  return total;
+}
+
 bool is_family_fault(signature::FoldError::Kind kind) {
   return kind == signature::FoldError::Kind::kCases ||
          kind == signature::FoldError::Kind::kNotFinite;
@@ -134,18 +149,16 @@ void Compiler::check_points() {
   // Each group is held at the first combination that no restriction rejects while the others are
   // open, or at zeros.
   Choices held(data_.discriminants.size(), 0);
-  std::size_t total = 0;
+  const std::size_t total = combination_count(groups.axes, counts);
   for (const std::vector<std::size_t>& axes : groups.axes) {
-    std::size_t size = 1;
-    for (const std::size_t a : axes) size *= counts[a];
-    total += size;
+    if (total > kMostPoints) break;
     enumerate(axes, counts, Choices(data_.discriminants.size(), -1), [&](const Choices& c) {
       if (!accepted(c)) return true;
       for (const std::size_t a : axes) held[a] = c[a];
       return false;
     });
   }
-  if (total > 256) {
+  if (total > 256 && total <= kMostPoints) {
     diagnostics_
         .advisory(data_.decl.where,
                   data_.decl.name,
@@ -155,13 +168,10 @@ void Compiler::check_points() {
         .hint =
         "fewer optional tensors and enums that depend on each other check and specialise faster";
   }
-  constexpr std::size_t kLimit = 65536;
-  if (total > kLimit) {
-    report(data_.decl.where,
-           "signature",
-           "points.too_many",
-           fmt::format("{} combinations of discriminants", total))
-        .expected = fmt::format("at most {}", kLimit);
+  if (total > kMostPoints) {
+    report(
+        data_.decl.where, "signature", "points.too_many", "too many combinations of discriminants")
+        .expected = fmt::format("at most {}", kMostPoints);
     return;
   }
   std::set<Choices> seen;
@@ -247,6 +257,7 @@ void Compiler::check_point(const Choices& choices) {
   }
   check_branch_kinds(branch);
   check_branch_combos(branch);
+  check_branch_roofline(branch);
   check_interfaces(branch);
   check_branch_metadata(branch);
 }

@@ -50,7 +50,9 @@ class Compiler {
   void declare_refinements();
   void declare_metadata();  // compile_metadata.cpp
   void declare_combos();
-  void declare_roofline();
+  void declare_roofline();  // compile_roofline.cpp
+  void check_list_counts();
+  void check_device_param();
   void declare_discriminants();
   void check_kinds();
   void check_tensor_kinds(const signature::TensorData& tensor,
@@ -105,6 +107,7 @@ class Compiler {
   void check_point(const signature::Choices& choices);
   void check_branch_kinds(const signature::Branch& branch);
   void check_branch_combos(const signature::Branch& branch);
+  void check_branch_roofline(const signature::Branch& branch);
   void check_branch_metadata(const signature::Branch& branch);  // compile_metadata.cpp
   void check_term_metadata(const signature::Branch& branch,
                            const signature::TensorTerm& term,

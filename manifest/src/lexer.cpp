@@ -25,24 +25,41 @@ class Lexer {
 
   bool run() {
     while (true) {
-      while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+      const bool next_line = skip_blanks();
       Token token;
       token.column = static_cast<std::uint32_t>(at_);
       if (at_ == text_.size()) {
         tokens_.push_back(token);
         return true;
       }
+      if (next_line && open_ == 0 && !tokens_.empty()) {
+        return refuse(at_,
+                      "a second line outside of brackets",
+                      "one line",
+                      "write '>-' for '|', which folds lines, or put the expression in brackets");
+      }
       if (!next(token)) return false;
+      if (token.text == "(" || token.text == "[") ++open_;
+      if ((token.text == ")" || token.text == "]") && open_ > 0) --open_;
       tokens_.push_back(std::move(token));
     }
   }
 
  private:
+  /// True where a line ended among the blanks.
+  bool skip_blanks() {
+    bool ended = false;
+    for (; at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0; ++at_)
+      ended = ended || text_[at_] == '\n';
+    return ended;
+  }
+
   bool refuse(std::size_t column, std::string text, std::string expected, std::string hint = {}) {
+    const std::string_view found = text_.substr(column, 12);
     error_ = {static_cast<std::uint32_t>(column),
               "expr.syntax",
               std::move(text),
-              std::string(text_.substr(column, 12)),
+              std::string(found.substr(0, found.find('\n'))),
               std::move(expected),
               std::move(hint)};
     return false;
@@ -200,6 +217,7 @@ class Lexer {
   std::vector<Token>& tokens_;
   ExprError& error_;
   std::size_t at_ = 0;
+  std::size_t open_ = 0;  ///< brackets: inside of them a line may end
 };
 
 }  // namespace

@@ -117,12 +117,25 @@ class SetChecker {
   }
 
   void check_references(const Entry& entry) {
-    if (!entry.backward_op.empty()) check_op(entry, entry.backward_op, "backward.op");
+    if (!entry.backward_op.empty()) check_backward(entry);
     for (std::size_t i = 0; i < entry.stages.size(); ++i) {
       const StageEntry& stage = entry.stages[i];
       if (!stage.op.empty()) check_op(entry, stage.op, fmt::format("composition.stages[{}].op", i));
       if (!stage.kernel.empty() && !entry.interfaces.empty()) check_kernel(entry, stage.kernel, i);
     }
+  }
+
+  void check_backward(const Entry& entry) {
+    check_op(entry, entry.backward_op, "backward.op");
+    if (entry.backward_op.text.ends_with("BwdOp")) return;
+    Diagnostic& d = diagnostics_.error(
+        entry.backward_op.where,
+        entry.decl.name,
+        "backward.op",
+        "backward.op",
+        fmt::format("'{}' is not named as a backward op", entry.backward_op.text));
+    d.found = fmt::format("'{}'", entry.backward_op.text);
+    d.expected = "the name of an entry that ends in BwdOp";
   }
 
   void check_op(const Entry& entry, const Text& op, std::string field) {

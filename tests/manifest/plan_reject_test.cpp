@@ -348,6 +348,25 @@ TEST_CASE("every combination rejected is a fault, and a condition that no point 
       "every combination of discriminants is rejected");
 }
 
+TEST_CASE("more combinations of discriminants than can be visited are refused at once") {
+  for (const int count : {17, 24, 70}) {
+    std::string params;
+    std::string rule;
+    for (int i = 0; i < count; ++i) {
+      params += (i == 0 ? "" : ", ") + ("p" + std::to_string(i)) + ": {type: bool}";
+      rule += (i == 0 ? "" : " and ") + ("p" + std::to_string(i));
+    }
+    const Compiled c = compile_text(demo("    params: {" + params +
+                                         "}\n    inputs: {}\n    outputs: {}\n"
+                                         "    shape_rules: [\"" +
+                                         rule + " and not p0\"]\n"));
+    CHECK(c.plan == nullptr);
+    CHECK(
+        c.mentions("too many combinations of discriminants [points.too_many]; expected at most "
+                   "65536"));
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

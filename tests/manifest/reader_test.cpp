@@ -79,7 +79,7 @@ ScaleFwdOp:
   flow: scan
   error_model: sum
   tolerance: {reason: rounds twice, float16: {rtol: 1.0e-2, atol: 0}}
-  backward: {op: ScaleFwdOp, saved: [x]}
+  backward: {op: other::ScaleBwdOp, saved: [x]}
   composition: {kind: composite, stages: [{name: s, kernel: scale_main, optional: true}]}
   steps: [prepare, {name: finish, optional: true}]
   interfaces:

@@ -2,6 +2,7 @@
 // own.
 #include "tenon/manifest/yaml.hpp"
 
+#include <ctime>
 #include <functional>
 #include <pthread.h>
 #include <string>
@@ -181,6 +182,35 @@ TEST_SUITE("manifest/yaml") {
 
     CHECK(found.rule == "yaml.size");
     CHECK(found.expected == "at most 8388608 bytes");
+  }
+
+  TEST_CASE("hostile files up to the size limit cost seconds at most") {
+    std::string keys;
+    for (int i = 0; i < 60'000; ++i) keys += "k" + std::to_string(i) + ": 1\n";
+    std::string anchors;
+    for (int i = 0; i < 12'000; ++i)
+      anchors += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [x]\n";
+    for (int i = 0; i < 12'000; ++i)
+      anchors += "b" + std::to_string(i) + ": *a" + std::to_string(i) + "\n";
+    const std::string base = "b: &b {" + repeated("x, ", 100'000) + "y}\n";
+    for (const std::string& text : {keys,
+                                    anchors,
+                                    "a: [" + repeated("x,", 600'000) + "x]\n",
+                                    repeated("[", 8'000'000),
+                                    "a: \"" + repeated("x\\n", 300'000) + "\"\n",
+                                    repeated("# x\n", 300'000),
+                                    "a: |\n" + repeated("  x\n", 300'000),
+                                    base + repeated("- *b\n", 100)}) {
+      DiagnosticList diagnostics;
+      const std::clock_t start = std::clock();
+
+      (void)parse_yaml("f.yaml", text, diagnostics);
+
+      const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      INFO(text.substr(0, 20));
+      CHECK(text.size() < 8u << 20);
+      CHECK(seconds < 20);  // far more than it takes, far less than anything that is not linear
+    }
   }
 
   TEST_CASE("D31: files with CRLF line ends and a byte order mark are read like others") {
