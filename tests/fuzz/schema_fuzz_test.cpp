@@ -1,22 +1,15 @@
 // Replays the fuzzer's corpus of schemas, and tries mutated ones.
-#include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <doctest/doctest.h>
 
-#include "mutate.hpp"
+#include "replay.hpp"
 #include "schema_one.hpp"
 
 namespace {
 
 using tenon::fuzz::broken_schema_property;
-using tenon::fuzz::Mutator;
 
 constexpr std::array<std::string_view, 32> kWords{
     "(a!)",
@@ -52,49 +45,18 @@ constexpr std::array<std::string_view, 32> kWords{
     "\xff",
     "("};
 
-std::vector<std::string> corpus() {
-  std::vector<std::string> texts;
-  for (const auto& entry : std::filesystem::directory_iterator(TENON_FUZZ_CORPUS "/schema")) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
-  std::sort(texts.begin(), texts.end());  // the order of a directory is no order
-  return texts;
-}
-
-void try_mutations(std::uint64_t seed, int count) {
-  std::vector<std::string> texts = corpus();
-  REQUIRE(texts.size() > 20);
-  Mutator mutator(seed, std::move(texts), kWords);
-  int broken_count = 0;
-  for (int i = 0; i < count; ++i) {
-    const std::string text = mutator.next();
-    const std::string broken = broken_schema_property(text);
-    if (broken.empty()) continue;
-    ++broken_count;
-    MESSAGE(text << ": " << broken);
-    if (broken_count == 10) break;
-  }
-  CHECK(broken_count == 0);
-}
-
 TEST_SUITE("fuzz/schema") {
   TEST_CASE("every text of the corpus keeps the properties of the schema parser") {
-    const std::vector<std::string> texts = corpus();
-    CHECK(texts.size() > 20);
-    for (const std::string& text : texts) {
-      CAPTURE(text);
-      CHECK(broken_schema_property(text) == "");
-    }
+    tenon::fuzz::replay_corpus("schema", broken_schema_property);
   }
 
   TEST_CASE("50,000 mutated schemas keep the properties of the schema parser") {
-    try_mutations(1, 50'000);
+    tenon::fuzz::try_mutations("schema", broken_schema_property, kWords, 1, 50'000);
   }
 
   TEST_CASE("a million mutated schemas keep the properties of the schema parser" *
             doctest::skip()) {
-    try_mutations(2, 1'000'000);
+    tenon::fuzz::try_mutations("schema", broken_schema_property, kWords, 2, 1'000'000);
   }
 }
 
