@@ -226,8 +226,12 @@ TEST_SUITE("manifest/codegen") {
     LoadOptions options;
     options.complete = false;
 
-    check_golden(generate(load_files(paths, options).value()).file("manifest.json"),
-                 "manifest_json.txt");
+    std::string json = generate(load_files(paths, options).value()).file("manifest.json");
+    // Files are named as they were given; the golden file holds them without the source folder.
+    const std::string folder = kSource.string() + "/";
+    for (std::size_t at = json.find(folder); at != std::string::npos; at = json.find(folder, at))
+      json.erase(at, folder.size());
+    check_golden(json, "manifest_json.txt");
   }
 
   TEST_CASE("the JSON of whole sets has the layout that is documented") {

@@ -243,7 +243,7 @@ TEST_CASE("a dtype is solved before anything reads it, whatever the order of the
   REQUIRE(call.check());
   CHECK(call.output() == "float16[2]");
   call.set("z", kF32, {3});
-  CHECK(call.why().message() == "z is float32, but T is float16: both are declared T");
+  CHECK(call.why().message() == "z is float32, but x is float16: both are declared T");
 
   const auto let = plan_of(
       "    forall: {M: Dim, T: \"DType[int32 | float32]\"}\n"
