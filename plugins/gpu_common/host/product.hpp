@@ -17,8 +17,8 @@ namespace tenon::gpu {
     return tensor.size(axis) == 1 ? 0 : tensor.stride(axis);
   };
   Product product;
-  product.a = a.data_or_null();
-  product.b = b.data_or_null();
+  product.a = a.data();
+  product.b = b.data();
   product.out = out.data();
   product.m = out.size(batch);
   product.n = out.size(batch + 1);
