@@ -308,11 +308,11 @@ struct FakeKind {
   std::vector<std::string> archs{"f2", "f1"};
   std::vector<std::string> second_archs;  ///< of device 1; empty: as all others
   std::atomic<int> fail_allocs{0};        ///< so many allocations fail, then none
-  int enumerations = 0;
-  std::int64_t live_bytes = 0;
-  int allocations = 0;
-  bool capturing = false;      ///< every stream captures
-  const char* left = nullptr;  ///< what an earlier launch left behind
+  std::atomic<int> enumerations = 0;
+  std::atomic<std::int64_t> live_bytes = 0;
+  std::atomic<int> allocations = 0;
+  std::atomic<bool> capturing = false;      ///< every stream captures
+  std::atomic<const char*> left = nullptr;  ///< what an earlier launch left behind
   std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
   std::vector<tenon_str> arch_strs;
   std::vector<tenon_str> second_strs;
