@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/given_views.hpp"
 #include "runtime/instance.hpp"
 #include "tenon/core/schema.hpp"
 
@@ -86,6 +87,7 @@ Result<std::vector<OutputSpec>> meta_by_key(Engine& engine,
   args.inputs = positional;
   args.out = out == nullptr ? nullptr : imagine(*out);
   args.meta = true;
+  TENON_TRY(check_given(instance->decl(), args));
   const auto frame = instance->plan().make_frame();
   const Construction& construction = *instance->construction.construction;
   if (!instance->plan().check(construction, args, *frame))

@@ -3,6 +3,7 @@
 
 #include "runtime/call_key.hpp"
 #include "runtime/call_stack.hpp"
+#include "runtime/given_views.hpp"
 #include "runtime/hit_memo.hpp"
 #include "runtime/instance.hpp"
 #include "runtime/step_run.hpp"
@@ -26,6 +27,7 @@ class CallRun {
                   "op '" + decl.name + "' takes " + std::to_string(decl.inputs.size()) +
                       " inputs, absent ones included; got " + std::to_string(args_.inputs.size()));
     }
+    TENON_TRY(check_given(decl, args_));
     const Construction& construction = *instance_.construction.construction;
     if (!instance_.plan().check(construction, args_, *state_.frame)) {
       return fail(instance_.plan().failure(construction, args_, *state_.frame));

@@ -2,8 +2,11 @@
 // nothing built.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "registry/abi_text.hpp"
 #include "runtime/call_stack.hpp"
+#include "runtime/given_views.hpp"
 #include "runtime/step_run.hpp"
 
 namespace tenon {
@@ -59,6 +62,10 @@ class Explainer {
     }
     const auto& excluded = instance_.engine().options.excluded;
     e_.excluded.insert(e_.excluded.end(), excluded.begin(), excluded.end());
+    if (auto given = check_given(decl, args_); !given) {
+      e_.error = std::move(given).error();
+      return std::move(e_);
+    }
     const Construction& construction = *instance_.construction.construction;
     if (!instance_.plan().check(construction, args_, *state_.frame)) {
       e_.error = instance_.plan().failure(construction, args_, *state_.frame);
@@ -177,6 +184,45 @@ class Explainer {
     }
   }
 
+  // It would win, and the configuration wants an error instead.
+  void refuse_reference(StepReport& report) const {
+    for (CandidateReport& c : report.candidates) {
+      if (c.verdict != Verdict::kChosen) continue;
+      c.verdict = Verdict::kRefused;
+      c.reason.text = fmt::format("selection.reference is error ({})",
+                                  instance_.engine().options.selection.reference.from);
+    }
+    report.winner.reset();
+  }
+
+  // What round 2 would have changed, where a setting leaves it out.
+  void say_left_out_copies(const StepRun& run,
+                           const SelectionQuery& query,
+                           const SelectionResult& result) {
+    const std::string by = run.left_out_copies(query.kind);
+    if (by.empty() || result.round == 1) return;
+    SelectionQuery with_copies = query;
+    with_copies.copies_allowed = true;
+    const SelectionResult other = select(with_copies);
+    if (other.round != 2) return;
+    e_.excluded.emplace_back(
+        fmt::format("round 2 of interface {}, in which {} would serve on dense copies",
+                    run.interface_decl().name,
+                    other.winner != nullptr ? other.winner->qualified
+                                            : fmt::format("{}", fmt::join(other.tied, ", "))),
+        by);
+  }
+
+  static void sort_candidates(StepReport& report) {
+    std::stable_sort(
+        report.candidates.begin(), report.candidates.end(), [](const auto& a, const auto& b) {
+          if ((a.verdict == Verdict::kChosen) != (b.verdict == Verdict::kChosen))
+            return a.verdict == Verdict::kChosen;
+          if (a.round != b.round) return a.round < b.round;
+          return std::pair(a.plugin, a.key) < std::pair(b.plugin, b.key);
+        });
+  }
+
   void explain_step(std::uint32_t step, std::uint32_t interface) {
     StepRun run(instance_, state_, args_, step, interface);
     StepReport report;
@@ -215,22 +261,16 @@ class Explainer {
     const SelectionResult result = select(query, &report.candidates);
     report.round = result.round;
     if (result.winner != nullptr) report.winner = result.winner->qualified;
-    std::stable_sort(
-        report.candidates.begin(), report.candidates.end(), [](const auto& a, const auto& b) {
-          if ((a.verdict == Verdict::kChosen) != (b.verdict == Verdict::kChosen))
-            return a.verdict == Verdict::kChosen;
-          if (a.round != b.round) return a.round < b.round;
-          return std::pair(a.plugin, a.key) < std::pair(b.plugin, b.key);
-        });
-    const bool refused_reference =
-        result.winner != nullptr && result.winner->reference() &&
-        instance_.engine().options.selection.reference.value == ReferencePolicy::kError;
+    const bool refused_reference = run.refuses_reference(query, result);
+    if (refused_reference) refuse_reference(report);
+    say_left_out_copies(run, query, result);
     if ((result.outcome != SelectionOutcome::kChosen || refused_reference) && !e_.error) {
       DeviceEntry imagined;
       imagined.device = e_.device;
       imagined.facts = *facts;
       e_.error = run.selection_error(query, entry == nullptr ? imagined : *entry);
     }
+    sort_candidates(report);
     e_.steps.push_back(std::move(report));
   }
 

@@ -179,7 +179,9 @@ bool HitMemo::add(const ThreadState& state,
 // ---------------------------------------------------------------------------------------
 
 bool HitMemo::fits(Geometry& g, const TensorView& view) const {
-  if (view.shape.size() != g.rank || view.dtype != g.dtype || !(view.device == g.device))
+  // What is kept is well formed and has elements: these sizes and strides do too, given memory.
+  if (view.shape.size() != g.rank || view.strides.size() != g.rank || view.data == nullptr ||
+      view.dtype != g.dtype || !(view.device == g.device))
     return false;
   const std::int64_t* shape = dims_.data() + g.dims;
   const std::int64_t* strides = shape + g.rank;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "runtime/given_views.hpp"
 #include "runtime/instance.hpp"
 #include "tenon/core/nearest.hpp"
 
@@ -194,6 +195,7 @@ Result<Op::Inferred> Op::infer(std::span<const NamedSpec> inputs, const NamedSpe
   args.out = out == nullptr ? nullptr : imagined.view(*out);
   args.meta = true;
   TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, args.inputs));
+  TENON_TRY(check_given(decl(), args));
   const Construction& construction = *instance_->construction.construction;
   const auto frame = plan().make_frame();
   if (!plan().check(construction, args, *frame))

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/call_key.hpp"
+#include "runtime/given_views.hpp"
 #include "runtime/step_run.hpp"
 #include "runtime/streams.hpp"
 #include "runtime/workspace.hpp"
@@ -121,6 +122,7 @@ Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tens
   ThreadState state;
   state.frame = plan().make_frame();
   const Construction& c = *construction.construction;
+  TENON_TRY(check_given(decl(), args));
   if (!plan().check(c, args, *state.frame)) return fail(plan().failure(c, args, *state.frame));
   auto device = engine().devices->find(state.frame->device);
   if (!device) return fail(std::move(device).error());

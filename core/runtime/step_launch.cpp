@@ -23,6 +23,31 @@ std::string named(const KernelType& type) {
 
 }  // namespace
 
+bool StepRun::can_copy(DeviceKind kind) const {
+  if (instance_.construction.is_copier) return false;
+  for (std::size_t a = 0; a < decl_.args.size(); ++a) {
+    if (state_.facts[a].present == 0 || state_.facts[a].layout == TENON_LAYOUT_DENSE) continue;
+    const auto dtype = dtype_from_abi(state_.dtypes[a]);
+    if (!dtype || !instance_.can_copy(kind, *dtype)) return false;
+  }
+  return true;
+}
+
+std::string StepRun::left_out_copies(DeviceKind kind) const {
+  const std::optional<CopyPolicy>& own = instance_.construction.options.copies;
+  const Setting<CopyPolicy>& configured = instance_.engine().options.selection.copies;
+  if (own.value_or(configured.value) == CopyPolicy::kAllow || !can_copy(kind)) return {};
+  return "selection.copies is never, from " +
+         (own ? std::string("the instance's options") : configured.from);
+}
+
+bool StepRun::refuses_reference(const SelectionQuery& query,
+                                const SelectionResult& selection) const {
+  return selection.winner != nullptr && selection.winner->reference() &&
+         !instance_.construction.is_copier && query.forced.empty() &&
+         instance_.engine().options.selection.reference.value == ReferencePolicy::kError;
+}
+
 SelectionQuery StepRun::query(const DeviceFacts& facts,
                               DeviceKind kind,
                               std::string& forced,
@@ -30,13 +55,6 @@ SelectionQuery StepRun::query(const DeviceFacts& facts,
   const ConstructionGroup& c = instance_.construction;
   const SelectionOptions& options = instance_.engine().options.selection;
   const CopyPolicy copies = c.options.copies.value_or(options.copies.value);
-  bool can_copy = !c.is_copier && copies == CopyPolicy::kAllow;
-  for (std::size_t a = 0; a < decl_.args.size() && can_copy; ++a) {
-    const auto dtype = dtype_from_abi(state_.dtypes[a]);
-    const bool in_the_way =
-        state_.facts[a].present != 0 && state_.facts[a].layout != TENON_LAYOUT_DENSE;
-    can_copy = !in_the_way || (dtype && instance_.can_copy(kind, *dtype));
-  }
   forced.clear();
   if (const auto own = c.options.kernel_override.find(decl_.name);
       own != c.options.kernel_override.end()) {
@@ -62,7 +80,7 @@ SelectionQuery StepRun::query(const DeviceFacts& facts,
                         state_.dense_wide,
                         kind,
                         facts,
-                        can_copy,
+                        copies == CopyPolicy::kAllow && can_copy(kind),
                         c.options.deterministic.value_or(options.deterministic.value),
                         prefer,
                         forced,
@@ -95,12 +113,13 @@ Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device
   if (!chosen && may_compose && selection.outcome != SelectionOutcome::kAmbiguous)
     return composed_entry();
   if (!chosen) return fail(selection_error(q, device));
-  const auto policy = instance_.engine().options.selection.reference.value;
-  if (selection.winner->reference() && !instance_.construction.is_copier && q.forced.empty()) {
-    if (policy == ReferencePolicy::kError && may_compose) return composed_entry();
-    if (policy == ReferencePolicy::kError) return fail(selection_error(q, device));
-    if (policy == ReferencePolicy::kWarn) warn_reference(q, selection);
+  if (refuses_reference(q, selection)) {
+    if (may_compose) return composed_entry();
+    return fail(selection_error(q, device));
   }
+  if (selection.winner->reference() && !instance_.construction.is_copier && q.forced.empty() &&
+      instance_.engine().options.selection.reference.value == ReferencePolicy::kWarn)
+    warn_reference(q, selection);
   return entry_for(selection, device, built);
 }
 

@@ -33,6 +33,12 @@ class StepRun {
                                      std::string& forced,
                                      std::string& forced_by) const;
 
+  /// Whether the winner is a reference kernel that the configuration wants an error for.
+  [[nodiscard]] bool refuses_reference(const SelectionQuery& query,
+                                       const SelectionResult& selection) const;
+  /// The setting but for which there would be a round 2 on devices of `kind`; empty where none.
+  [[nodiscard]] std::string left_out_copies(DeviceKind kind) const;
+
   /// Selects and builds for the key in the state.
   Result<std::shared_ptr<const CallEntry>> miss(const DeviceEntry& device, bool& built);
 
@@ -63,6 +69,8 @@ class StepRun {
 
  private:
   FlowContext flow_context() const;
+  /// Whether what is not dense can be copied on devices of `kind`.
+  [[nodiscard]] bool can_copy(DeviceKind kind) const;
   /// The entry that says that no kernel serves the key in the state.
   [[nodiscard]] std::shared_ptr<const CallEntry> composed_entry() const;
   Result<void> lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow);

@@ -677,6 +677,73 @@ TEST_SUITE("core/runtime/explain") {
     CHECK(table.find("acme:reference") != std::string::npos);
   }
 
+  TEST_CASE("with selection.reference: error the reference kernel is refused, and nothing wins") {
+    EngineOptions options;
+    options.selection.reference = {ReferencePolicy::kError, "TENON_SELECTION_REFERENCE"};
+    World w(std::move(options));
+    w.row("never").refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+      return refuse_with(r, TENON_REASON_OTHER, -1, "", "never");
+    };
+    w.row("reference").flags = TENON_KERNEL_REFERENCE;
+    Op op = w.make();
+    NamedSpec x{"x", {DType::kFloat32, Dims{3}, Dims{1}, w.fake}, 0};
+
+    const Explanation e = op.explain({&x, 1});
+
+    REQUIRE(e.error);
+    CHECK(e.error->code() == ErrorCode::kNoImplementation);
+    REQUIRE(e.steps.size() == 1);
+    CHECK_FALSE(e.steps[0].winner);
+    REQUIRE(e.steps[0].candidates.size() == 2);
+    const CandidateReport& last = e.steps[0].candidates[1];
+    CHECK(last.key == "reference");
+    CHECK(last.verdict == Verdict::kRefused);
+    CHECK(last.reason.text == "selection.reference is error (TENON_SELECTION_REFERENCE)");
+    CHECK(e.table().find("interface scale_fwd: no kernel") != std::string::npos);
+    CHECK(op.call({{"x", w.tensor({3})}}).error().code() == ErrorCode::kNoImplementation);
+  }
+
+  TEST_CASE("a reference kernel that is forced serves, whatever selection.reference says") {
+    EngineOptions options;
+    options.selection.reference = {ReferencePolicy::kError, "configuration"};
+    World w(std::move(options));
+    w.row("reference").flags = TENON_KERNEL_REFERENCE;
+    InstanceOptions force;
+    force.kernel_override["scale_fwd"] = "acme:reference";
+    Op op = w.make(force);
+    NamedSpec x{"x", {DType::kFloat32, Dims{3}, Dims{1}, w.fake}, 0};
+
+    const Explanation e = op.explain({&x, 1});
+
+    CHECK_FALSE(e.error);
+    CHECK(e.steps.at(0).winner == "acme:reference");
+    CHECK(op.call({{"x", w.tensor({3})}}));
+  }
+
+  TEST_CASE("explain names the kernel that selection.copies: never leaves out, and the setting") {
+    EngineOptions options;
+    options.selection.copies = {CopyPolicy::kNever, "tenon.yaml:3"};
+    World w(std::move(options));
+    w.row("dense");
+    FakeRow& reference = w.row("reference");
+    reference.flags = TENON_KERNEL_REFERENCE;
+    reference.layouts = TENON_LAYOUTS_ALL;
+    Op op = w.make();
+    const NamedSpec strided{"x", {DType::kFloat32, Dims{3, 4}, Dims{1, 3}, w.fake}, 0};
+    const NamedSpec dense{"x", {DType::kFloat32, Dims{3, 4}, Dims{4, 1}, w.fake}, 0};
+
+    const Explanation left_out = op.explain({&strided, 1});
+    const Explanation served = op.explain({&dense, 1});
+
+    CHECK(left_out.steps.at(0).winner == "acme:reference");
+    REQUIRE(left_out.excluded.size() == 1);
+    CHECK(left_out.excluded[0].first ==
+          "round 2 of interface scale_fwd, in which acme:dense would serve on dense copies");
+    CHECK(left_out.excluded[0].second == "selection.copies is never, from tenon.yaml:3");
+    CHECK(served.steps.at(0).winner == "acme:dense");
+    CHECK(served.excluded.empty());
+  }
+
   TEST_CASE("devices that are not here can be assumed") {
     World w;
     w.kind.count = 0;
