@@ -187,9 +187,9 @@ std::string StepRun::call_text() const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorArg& arg = args_.inputs[i];
     if (!arg.present()) continue;
-    text += (first ? "" : ", ") + inputs[i].name + ": ";
+    text.append(first ? "" : ", ").append(inputs[i].name).append(": ");
     for (std::uint32_t e = 0; e < arg.count; ++e)
-      text += (e == 0 ? "" : " ") + arg.items[e]->spec().to_string();
+      text.append(e == 0 ? "" : " ").append(arg.items[e]->spec().to_string());
     first = false;
   }
   return text + ") on " + state_.frame->device.to_string();

@@ -28,7 +28,10 @@ Error target_mismatch(const TargetChoice& target, Device device) {
     for (const DeviceKind kind : target.builder->kinds)
       serves += (serves.empty() ? "" : ", ") + std::string(kind.name());
   }
-  if (target.device_index) serves += ":" + std::to_string(*target.device_index);
+  if (target.device_index) {
+    serves += ':';
+    serves += std::to_string(*target.device_index);
+  }
   return Error(ErrorCode::kTargetMismatch,
                "the call is on " + device.to_string() + ", but target '" + target.name +
                    "' (from " + target.from + ") serves device " +

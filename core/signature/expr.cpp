@@ -173,7 +173,7 @@ std::string Printer::plain(Expr e) const {
     case Op::kMod:
       return binary(e, "%");
     case Op::kNeg:
-      return "-" + at(pool_.child(e, 0), 8);
+      return fmt::format("-{}", at(pool_.child(e, 0), 8));
     case Op::kCompare:
       return compare(e);
     case Op::kAnd:
@@ -197,7 +197,7 @@ std::string Printer::plain(Expr e) const {
     case Op::kList:
       return fmt::format("[{}]", join(e, ", ", 1));
     case Op::kSplice:
-      return "*" + at(pool_.child(e, 0), 6);
+      return fmt::format("*{}", at(pool_.child(e, 0), 6));
     default:
       return call(e);
   }

@@ -253,7 +253,7 @@ class SchemaComparison {
       both(which + (is_written ? " is written now" : " is not written any more"));
     } else {
       const auto text = [](const std::optional<SchemaAlias>& alias) {
-        return alias ? "'" + print(SchemaType{}, alias) + "'" : std::string("no set");
+        return alias ? fmt::format("'{}'", print(SchemaType{}, alias)) : std::string("no set");
       };
       both(which + " shares storage by " + text(newer) + " now, was " + text(older));
     }

@@ -60,8 +60,9 @@ std::string Device::to_string() const {
 
 Result<Device> Device::parse(std::string_view text) {
   const auto bad = [&](std::string_view why) {
-    return fail(Error(ErrorCode::kUsageError,
-                      "'" + std::string(text) + "' is not a device: " + std::string(why))
+    std::string message = "'";
+    message.append(text).append("' is not a device: ").append(why);
+    return fail(Error(ErrorCode::kUsageError, std::move(message))
                     .with_hint("write a device kind, or KIND:INDEX such as cpu:0"));
   };
   const std::size_t colon = text.find(':');
