@@ -31,6 +31,12 @@ constexpr int kThreads = 16;
 constexpr std::size_t kInstances = 1000;
 constexpr std::int64_t kMaxSize = 48;
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kMeasuresMemory = false;
+#else
+constexpr bool kMeasuresMemory = true;
+#endif
+
 int soak_seconds() {
   const char* text = std::getenv("TENON_SOAK_SECONDS");
   return text == nullptr ? 5 : std::atoi(text);
@@ -213,8 +219,9 @@ TEST_CASE(
                      << ", resident " << early_bytes / 1024 << " KiB after two thirds, "
                      << late_bytes / 1024 << " KiB at the end");
     CHECK(world.engine->counters().kernels_live <= 512 + kThreads);
-    // Threads meet a thousand instances before their tables stop growing, which takes a while.
-    if (soak_seconds() >= 30) CHECK(late_bytes < early_bytes + early_bytes / 10);
+    // Each thread meets a thousand instances before its tables stop growing: 25 s of 60 in a debug
+    // build. What a sanitizer keeps of each address that it saw is not Tenon's memory.
+    if (kMeasuresMemory && soak_seconds() >= 60) CHECK(late_bytes < early_bytes + early_bytes / 20);
   }
   CHECK(tally.wrong == 0);
   CHECK(tally.right > 1000);
