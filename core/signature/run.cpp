@@ -6,6 +6,7 @@
 
 #include "signature/walker.hpp"
 #include "tenon/core/signature/primitives.hpp"
+#include "values/tensor_bytes.hpp"
 
 namespace tenon::signature {
 
@@ -22,8 +23,7 @@ bool Plan::Run::end_output() {
 }
 
 [[gnu::noinline]] bool Plan::Run::addressable() const {
-  const auto count = element_count(spec->shape);
-  return count && *count <= std::int64_t{1} << 59;
+  return detail::can_be_addressed(spec->dtype, spec->shape);
 }
 
 [[gnu::noinline]] bool Plan::Run::walk(std::int64_t step) const {

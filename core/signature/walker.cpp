@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "values/tensor_bytes.hpp"
+
 namespace tenon::signature {
 
 Walker::Walker(const PlanData& data,
@@ -292,18 +294,18 @@ bool Walker::infer_shape(const TensorTerm& term, OutputSpec& spec) {
   spec.shape.resize(0);
   for (const Element& e : term.elements) {
     Cell cell;
-    if (!value(e.expr, cell)) return no_value("shape", term.symbol);
+    if (!value(e.expr, cell)) return no_shape(e.expr, term.symbol);
     const std::size_t count = e.splice ? cell.count : 1;
     for (std::size_t i = 0; i < count; ++i) {
       const Cell item = e.splice ? cell.item(i) : cell;
       if (!append_axis(term, e.expr, item, spec)) return false;
     }
   }
-  const auto elements = element_count(spec.shape);
-  if (elements && *elements <= std::int64_t{1} << 59) return true;
+  if (detail::can_be_addressed(spec.dtype, spec.shape)) return true;
   if (error_ == nullptr) return false;
-  return mismatch(fmt::format("{} would have shape {}, whose size exceeds 64 bits",
+  return mismatch(fmt::format("{} would be {}{}, which has more than 2^63 - 1 bytes",
                               name(term.symbol),
+                              name_of(spec.dtype),
                               spec.shape.to_string()),
                   term.symbol);
 }

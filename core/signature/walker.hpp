@@ -118,6 +118,11 @@ class Walker {
                                           std::int64_t expected);
   [[nodiscard]] std::optional<Origin> origin_of(std::uint32_t symbol, std::int64_t item);
   [[nodiscard]] std::string values_of(Expr e);
+  bool no_shape(Expr e, std::uint32_t symbol);
+  /// "self [4, 5] and other [4, 6]: sizes 5 and 6 ...", where `e` holds a broadcast of tensors'
+  /// shapes that has no value; else empty.
+  [[nodiscard]] std::string broadcast_fault(Expr e);
+  [[nodiscard]] std::string shape_label(std::uint32_t symbol);
   /// What is wrong with the axes, where the expression is one of the predicates on axes: "axis 3
   /// ...: ".
   [[nodiscard]] std::string axes_fault(Expr e);

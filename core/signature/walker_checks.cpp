@@ -1,6 +1,7 @@
 // The walker's checks of single tensors: dtype, contiguity, `out`, written tensors; and its
 // messages.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -37,6 +38,62 @@ bool Walker::no_value(std::string_view what, std::uint32_t symbol) {
                   what == "let" ? fmt::format("{} has no value: {}", s.name, text_) : text)
                 .with_where(s.where.to_string());
   return false;
+}
+
+bool Walker::no_shape(Expr e, std::uint32_t symbol) {
+  if (error_ == nullptr) return false;
+  const std::string fault = broadcast_fault(e);
+  if (fault.empty()) return no_value("shape", symbol);
+  return mismatch(fmt::format("the shape of {} has no value: {}", name(symbol), fault), symbol);
+}
+
+/// "self [4, 5]" where the symbol is the whole shape of a tensor, "A [4, 5] of self" where it is a
+/// part of one.
+std::string Walker::shape_label(std::uint32_t symbol) {
+  const Cell& cell = state_.cells[symbol];
+  const std::string sizes = Dims(std::span(cell.ints, cell.count)).to_string();
+  const auto origin = origin_of(symbol, -1);
+  if (!origin) return fmt::format("{} {}", name(symbol), sizes);
+  const auto input = data_.decl.input_index(origin->tensor);
+  const TensorView* view = input ? args_.inputs[*input].single() : nullptr;
+  if (view != nullptr && view->shape.size() == cell.count)
+    return fmt::format("{} {}", origin->tensor, sizes);
+  return fmt::format("{} {} of {}", name(symbol), sizes, origin->tensor);
+}
+
+std::string Walker::broadcast_fault(Expr e) {
+  const Pool& pool = *env_.pool;
+  const Node& n = pool.at(e);
+  std::vector<std::uint32_t> shapes;
+  const bool broadcasts =
+      n.op == Op::kPrimitive && primitives()[static_cast<std::size_t>(n.value)].name == "broadcast";
+  for (std::uint32_t i = 0; i < n.count; ++i) {
+    const Node& child = pool.at(pool.child(e, i));
+    const auto symbol = static_cast<std::uint32_t>(child.value);
+    if (broadcasts && child.op == Op::kSymbol && data_.symbols[symbol].kind == SymbolKind::kShape) {
+      shapes.push_back(symbol);
+    } else if (std::string inside = broadcast_fault(pool.child(e, i)); !inside.empty()) {
+      return inside;
+    }
+  }
+  for (std::size_t j = 1; j < shapes.size(); ++j) {
+    for (std::size_t i = 0; i < j; ++i) {
+      const Cell& a = state_.cells[shapes[i]];
+      const Cell& b = state_.cells[shapes[j]];
+      std::array<std::int64_t, kMaxRank> both{};
+      std::uint32_t rank = 0;
+      std::uint32_t from_right = 0;
+      if (broadcast_pair({a.ints, a.count}, {b.ints, b.count}, both.data(), rank, from_right))
+        continue;
+      return fmt::format("{} and {}: sizes {} and {} do not broadcast on axis {}",
+                         shape_label(shapes[i]),
+                         shape_label(shapes[j]),
+                         a.ints[a.count - 1 - from_right],
+                         b.ints[b.count - 1 - from_right],
+                         -1 - static_cast<std::int64_t>(from_right));
+    }
+  }
+  return {};
 }
 
 bool Walker::wrong_rank(const TensorTerm& term) {

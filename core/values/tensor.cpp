@@ -163,14 +163,11 @@ bool same_view(const TensorView& a, const TensorView& b) noexcept {
 }
 
 Result<std::size_t> detail::dense_bytes(DType dtype, const Dims& shape) {
-  const auto count = element_count(shape);
-  std::int64_t bytes = 0;
-  if (!count ||
-      __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_bytes_of(dtype)), &bytes)) {
+  if (!can_be_addressed(dtype, shape)) {
     return fail(ErrorCode::kOutOfMemory,
                 "a tensor of shape " + shape.to_string() + " has more bytes than can be addressed");
   }
-  return static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(element_count(shape).value_or(0)) * size_bytes_of(dtype);
 }
 
 Result<Tensor> Tensor::host(DType dtype, const Dims& shape) {

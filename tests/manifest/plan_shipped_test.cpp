@@ -97,11 +97,38 @@ TEST_CASE("D40: add broadcasts and refuses what does not") {
   CHECK(result({4, 7}, {}) == "float32[4, 7]");
   CHECK(result({4, 7}, {4, 1, 7}) == "float32[4, 4, 7]");
   CHECK(result({0, 7}, {1, 7}) == "float32[0, 7]");
-  CHECK(result({4, 7}, {1, 5}).find("sizes 7 and 5 do not broadcast on axis -1") !=
-        std::string::npos);
+  CHECK(result({4, 7}, {1, 5}) ==
+        "the shape of output has no value: self [4, 7] and other [1, 5]: sizes 7 and 5 do not "
+        "broadcast on axis -1");
   CHECK(result({4, 7}, {2, 7}).find("sizes 4 and 2 do not broadcast on axis -2") !=
         std::string::npos);
   CHECK(result({0, 7}, {2, 7}).find("sizes 0 and 2 do not broadcast on axis -2") !=
+        std::string::npos);
+}
+
+TEST_CASE("two batches that do not broadcast are named as parts of their tensors") {
+  Call call(shipped("MatMulFwdOp"));
+  call.set("a", kF32, {2, 4, 3}).set("b", kF32, {5, 3, 6});
+
+  REQUIRE_FALSE(call.check());
+  CHECK(call.why().message() ==
+        "the shape of output has no value: A [2] of a and B [5] of b: sizes 2 and 5 do not "
+        "broadcast on axis -1");
+}
+
+TEST_CASE("an output may have 2^63 - 1 bytes, and no more") {
+  Call call(shipped("CopyFwdOp"));
+  call.set("x", DType::kInt8, {std::int64_t{1} << 60});
+  REQUIRE(call.check());
+  CHECK(call.output() == "int8[1152921504606846976]");
+  call.set("x", kF32, {std::int64_t{1} << 60});
+  CHECK(call.check());
+
+  call.set("x", kF32, {std::int64_t{1} << 61});
+
+  REQUIRE_FALSE(call.check());
+  CHECK(call.why().message().find(
+            "would be float32[2305843009213693952], which has more than 2^63 - 1 bytes") !=
         std::string::npos);
 }
 
