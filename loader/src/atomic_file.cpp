@@ -44,6 +44,24 @@ std::string write_and_close(int descriptor, std::span<const std::span<const std:
   return reason;
 }
 
+/// A device or a pipe is written to, never replaced.
+std::string write_in_place(const std::filesystem::path& file,
+                           bool is_pipe,
+                           std::span<const std::span<const std::byte>> parts) {
+  // O_NONBLOCK: opening a FIFO must not wait for its reader. Writing to one that has a reader may.
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return is_pipe && errno == ENXIO ? "it is a FIFO that nobody reads" : std::strerror(errno);
+  }
+  const int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0 || fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    const int reason = errno;
+    close(descriptor);
+    return std::strerror(reason);
+  }
+  return write_and_close(descriptor, parts);
+}
+
 }  // namespace
 
 std::string write_atomically(const std::filesystem::path& file,
@@ -55,9 +73,7 @@ std::string write_atomically(const std::filesystem::path& file,
   struct stat there {};
   const bool exists = stat(target.c_str(), &there) == 0;
   if (exists && !S_ISREG(there.st_mode)) {
-    // A device or a pipe is written to, never replaced.
-    const int descriptor = open(target.c_str(), O_WRONLY | O_CLOEXEC);
-    return descriptor < 0 ? std::strerror(errno) : write_and_close(descriptor, parts);
+    return write_in_place(target, S_ISFIFO(there.st_mode), parts);
   }
   std::string temporary = target.string() + ".XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);

@@ -1,8 +1,12 @@
 // spdlog behind one function: its header is dear to compile.
 #include "log.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
+#include <sys/stat.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,9 +32,31 @@ spdlog::level::level_enum to_spdlog(int level) {
   }
 }
 
+tl::unexpected<Error> cannot_open(const std::string& file, std::string_view why) {
+  return fail(ErrorCode::kConfigInvalid,
+              fmt::format("the log file '{}' cannot be opened: {}", file, why));
+}
+
+/// spdlog would wait for the reader of a FIFO, and make the folders that a misspelt path names.
+Result<void> check_log_file(const std::string& file) {
+  struct stat facts {};
+  if (stat(file.c_str(), &facts) == 0) {
+    if (S_ISREG(facts.st_mode) || S_ISCHR(facts.st_mode)) return {};
+    return cannot_open(file,
+                       S_ISDIR(facts.st_mode)    ? "it is a folder"
+                       : S_ISFIFO(facts.st_mode) ? "it is a FIFO, no regular file"
+                                                 : "it is no regular file");
+  }
+  if (errno != ENOENT) return cannot_open(file, std::strerror(errno));
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  if (folder.empty() || stat(folder.c_str(), &facts) == 0) return {};
+  return cannot_open(file, fmt::format("there is no folder '{}'", folder));
+}
+
 }  // namespace
 
 Result<LogSink> make_log_sink(int level, const std::string& file) {
+  if (!file.empty()) TENON_TRY(check_log_file(file));
   try {
     spdlog::sink_ptr sink;
     if (file.empty()) {
@@ -51,8 +77,7 @@ Result<LogSink> make_log_sink(int level, const std::string& file) {
       logger->log(to_spdlog(line_level), "{}", line);
     });
   } catch (const std::exception& error) {
-    return fail(Error(ErrorCode::kConfigInvalid,
-                      fmt::format("the log file '{}' cannot be opened: {}", file, error.what())));
+    return cannot_open(file, error.what());
   }
 }
 
