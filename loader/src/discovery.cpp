@@ -34,6 +34,22 @@ std::string_view file_type_name(mode_t mode) {
   return "no regular file";
 }
 
+/// True where both files hold the same bytes: a build id alone outlives a change of the file.
+bool same_content(const FoundFile& a, const FoundFile& b) {
+  if (a.identity.size_bytes != b.identity.size_bytes) return false;
+  constexpr std::size_t kBlock = 65536;
+  std::vector<char> left(kBlock);
+  std::vector<char> right(kBlock);
+  off_t at = 0;
+  while (true) {
+    const ssize_t got = pread(a.descriptor.get(), left.data(), kBlock, at);
+    if (got < 0 || pread(b.descriptor.get(), right.data(), kBlock, at) != got) return false;
+    if (got == 0) return true;
+    if (std::memcmp(left.data(), right.data(), static_cast<std::size_t>(got)) != 0) return false;
+    at += got;
+  }
+}
+
 class Finder {
  public:
   explicit Finder(const DiscoveryOptions& options)
@@ -86,8 +102,7 @@ void Finder::visit(const NamedPath& place) {
   if (dangling || reason != ENOENT || path.ends_with(".so")) {
     return visit_file(absolute.string(), place.from, {});
   }
-  const bool asked_for = result_.searched.size() <= options_.explicit_paths.size();
-  result_.log.push_back({asked_for ? TENON_LOG_WARN : TENON_LOG_DEBUG,
+  result_.log.push_back({place.asked_for ? TENON_LOG_WARN : TENON_LOG_DEBUG,
                          fmt::format("no file or folder '{}' (named by {})", path, place.from)});
 }
 
@@ -251,7 +266,8 @@ void Finder::drop_shadowed() {
     if (&best == &file) continue;
     const bool same_file =
         best.identity.device == file.identity.device && best.identity.inode == file.identity.inode;
-    const bool same_build = !file.elf.build_id.empty() && best.elf.build_id == file.elf.build_id;
+    const bool same_build = !file.elf.build_id.empty() && best.elf.build_id == file.elf.build_id &&
+                            same_content(best, file);
     shadow(file,
            best,
            same_file                  ? "the same file under another name"

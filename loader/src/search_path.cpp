@@ -23,7 +23,7 @@ void add_list(std::vector<NamedPath>& places, const std::string& list, const cha
   while (start <= list.size()) {
     const std::size_t end = std::min(list.find(':', start), list.size());
     // An empty element means the working folder to a shell; never here.
-    if (end > start) places.push_back({list.substr(start, end - start), from});
+    if (end > start) places.push_back({list.substr(start, end - start), from, true});
     start = end + 1;
   }
 }
@@ -55,6 +55,7 @@ std::vector<NamedPath> search_path(const DiscoveryOptions& options,
                                    const Environment& environment,
                                    std::vector<LogLine>* log) {
   std::vector<NamedPath> places = options.explicit_paths;
+  for (NamedPath& place : places) place.asked_for = true;
   for (const char* name : {kPathVariable, kPathAddVariable}) {
     if (log != nullptr && environment.ignored(name)) {
       log->push_back({TENON_LOG_WARN,
@@ -105,11 +106,14 @@ std::optional<std::string> distrust(const std::string& path, uid_t user) {
         facts.st_mode & 07777u);
   }
   if (facts.st_uid != 0 && facts.st_uid != user) {
-    return fmt::format("{} '{}' belongs to user {}, neither root nor the user {} who runs this",
+    return fmt::format("{} '{}' belongs to user {}, {}; give it to {}: chown",
                        S_ISDIR(facts.st_mode) ? "folder" : "file",
                        path,
                        facts.st_uid,
-                       user);
+                       user == 0
+                           ? std::string("not to root, who runs this")
+                           : fmt::format("neither to root nor to user {}, who runs this", user),
+                       user == 0 ? "root" : "one of them");
   }
   return std::nullopt;
 }

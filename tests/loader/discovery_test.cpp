@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,6 +171,36 @@ TEST_CASE("D14 inside one folder the highest version is taken, compared numerica
   CHECK(record_at(found, folder / "a.tenon.so").state == PluginState::kShadowed);
   CHECK(record_at(found, folder / "c.tenon.so").state == PluginState::kShadowed);
   CHECK(found.files[0].record.path == folder / "a.tenon.so");  // bytewise by name
+}
+
+TEST_CASE("a place that a variable names and that is missing is told, a standard folder is not") {
+  const TempDir folder;
+  DiscoveryOptions options;
+  options.explicit_paths = {{folder / "q", "command line"}, {folder / "q", "command line"}};
+  options.user_folder = folder / "user";
+
+  const Discovery added =
+      discover(options, Environment::of({{"TENON_PLUGIN_PATH_ADD", folder / "added"}}));
+  CHECK(logged(added, TENON_LOG_WARN, "added' (named by TENON_PLUGIN_PATH_ADD)"));
+  CHECK(logged(added, TENON_LOG_WARN, "q' (named by command line)"));
+  CHECK_FALSE(logged(added, TENON_LOG_WARN, "user folder"));
+  CHECK(logged(added, TENON_LOG_DEBUG, "user folder"));
+  CHECK(logged(discover({}, Environment::of({{"TENON_PLUGIN_PATH", folder / "only"}})),
+               TENON_LOG_WARN,
+               "only' (named by TENON_PLUGIN_PATH)"));
+}
+
+TEST_CASE("a file of the same build but with other content is no copy") {
+  const TempDir folder;
+  folder.copy(fake("good", "acme"), "a.tenon.so");
+  const std::string other = folder.copy(fake("good", "acme"), "b.tenon.so");
+  std::ofstream(other, std::ios::app) << "more";
+
+  const Discovery found = find({folder.path().string()});
+
+  const std::string reason = record_at(found, folder / "b.tenon.so").reason;
+  CHECK_FALSE(reason.empty());
+  CHECK(reason.find("copy of the same build") == std::string::npos);
 }
 
 TEST_CASE("a copy and a hard link of a plugin are shadowed as such") {

@@ -20,6 +20,7 @@ namespace tenon::loader {
 struct NamedPath {
   std::string path;
   std::string from;
+  bool asked_for = false;  ///< by API, command line or variable: it should be there
 };
 
 /// A place that was looked in, in order of precedence.
