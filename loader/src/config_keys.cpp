@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tenon/core/device.hpp"
 #include "tenon/core/nearest.hpp"
 
 namespace tenon::loader {
@@ -13,9 +14,9 @@ namespace {
 
 // clang-format off
 constexpr std::array<KeySpec, 26> kKeys{{
-    {"manifest.paths",                KeyKind::kPaths,   "",      "",                  ""},
+    {"manifest.paths",                KeyKind::kPaths,   "shipped", "",                  ""},
     {"plugins.paths",                 KeyKind::kPaths,   "",      "",                  ""},
-    {"plugins.enable",                KeyKind::kTexts,   "",      "",                  "TENON_PLUGINS_ENABLE"},
+    {"plugins.enable",                KeyKind::kTexts,   "*",     "",                  "TENON_PLUGINS_ENABLE"},
     {"plugins.disable",               KeyKind::kTexts,   "",      "",                  "TENON_PLUGINS_DISABLE"},
     {"plugins.required",              KeyKind::kTexts,   "",      "",                  ""},
     {"plugins.options.*.*",           KeyKind::kScalar,  "",      "",                  ""},
@@ -31,7 +32,7 @@ constexpr std::array<KeySpec, 26> kKeys{{
     {"ops.*.prefer",                  KeyKind::kTexts,   "",      "",                  ""},
     {"ops.*.kernel.*",                KeyKind::kText,    "",      "",                  ""},
     {"ops.*.disable",                 KeyKind::kTexts,   "",      "",                  ""},
-    {"devices.default",               KeyKind::kText,    "",      "",                  ""},
+    {"devices.default",               KeyKind::kDevice,  "",      "",                  ""},
     {"devices.visible.*",             KeyKind::kIndices, "",      "",                  ""},
     {"caches.call_keys_per_instance", KeyKind::kCount,   "256",   "",                  ""},
     {"caches.entries",                KeyKind::kCount,   "4096",  "",                  ""},
@@ -165,6 +166,14 @@ Result<Value> check_value(const KeySpec& spec, std::string_view key, const manif
     case KeyKind::kPath:
       if (!node.is_string() || node.text.empty()) return wrong(key, "a text", node.describe());
       return Value(node.text);
+    case KeyKind::kDevice: {
+      if (!node.is_string()) return wrong(key, "a device", node.describe());
+      auto device = Device::parse(node.text);
+      if (device) return Value(node.text);
+      return fail(
+          Error(ErrorCode::kConfigInvalid, fmt::format("{}: {}", key, device.error().message()))
+              .with_hint(device.error().hint()));
+    }
     case KeyKind::kScalar:
       if (!node.is_scalar() || node.is_null()) {
         return wrong(key, "a bool, a number or a text", node.describe());
@@ -180,8 +189,8 @@ Result<Value> check_text(const KeySpec& spec, std::string_view key, std::string_
   node.kind = manifest::Node::Kind::kString;
   node.value = Value(text);
   // Texts are taken as they are: a device called `on` or a path with a colon is no YAML there.
-  const bool plain =
-      spec.kind == KeyKind::kText || spec.kind == KeyKind::kPath || spec.kind == KeyKind::kEnum;
+  const bool plain = spec.kind == KeyKind::kText || spec.kind == KeyKind::kPath ||
+                     spec.kind == KeyKind::kEnum || spec.kind == KeyKind::kDevice;
   if (plain) return check_value(spec, key, node);
   if (spec.is_list() && !text.starts_with('[')) {
     node.kind = manifest::Node::Kind::kList;
@@ -204,6 +213,13 @@ Result<Value> check_text(const KeySpec& spec, std::string_view key, std::string_
   manifest::DiagnosticList diagnostics;
   auto parsed = manifest::parse_yaml("value", text, diagnostics);
   if (!parsed || diagnostics.has_errors()) {
+    diagnostics.finish();
+    for (const manifest::Diagnostic& found : diagnostics) {
+      if (found.severity != manifest::Severity::kError) continue;
+      return fail(Error(ErrorCode::kConfigInvalid,
+                        fmt::format("{} is '{}', no YAML value: {}", key, text, found.text))
+                      .with_hint(found.hint));
+    }
     return wrong(key, "a YAML value", fmt::format("'{}'", text));
   }
   return check_value(spec, key, *parsed);

@@ -18,7 +18,8 @@ enum class KeyKind : std::uint8_t {
   kBool,
   kCount,  ///< an integer of at least 1
   kText,
-  kPath,  ///< relative to the file that says it
+  kDevice,  ///< a kind, or KIND:INDEX
+  kPath,    ///< relative to the file that says it
   kEnum,
   kTexts,
   kPaths,
