@@ -76,6 +76,29 @@ bool is_id(std::string_view text) {
   });
 }
 
+/// The ids and device kinds of the plugins that Tenon ships: one a line of plugins/ids.txt.
+bool is_shipped(std::string_view id) {
+  const auto texts = plugin_templates();
+  const auto found = std::ranges::find(texts, "plugins/ids.txt", &EmbeddedFile::name);
+  std::string_view left = found == texts.end() ? std::string_view() : found->text;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    if (left.substr(0, end) == id) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
+
+/// Why a name of the right form can be no plugin's all the same; empty: it can.
+std::string_view name_fault(std::string_view name) {
+  // A plugin is a target of its name. Names with other characters than an id's are left out.
+  constexpr std::array<std::string_view, 8> kReserved{
+      "all", "clean", "codegen", "help", "install", "package", "preinstall", "test"};
+  if (std::ranges::find(kReserved, name) != kReserved.end())
+    return "CMake keeps that name for a target of its own";
+  return is_shipped(name) ? "a plugin that Tenon ships has that id" : std::string_view();
+}
+
 Result<Project> project_of(const Arguments& arguments) {
   constexpr std::string_view kIdRule = "lower-case letters, digits and '-', a letter first";
   Project project;
@@ -84,10 +107,20 @@ Result<Project> project_of(const Arguments& arguments) {
     return usage(fmt::format("'{}' cannot be a plugin's name", project.name),
                  fmt::format("a name is {}", kIdRule));
   }
+  if (const std::string_view fault = name_fault(project.name); !fault.empty()) {
+    return usage(fmt::format("'{}' cannot be a plugin's name: {}", project.name, fault),
+                 "choose another name");
+  }
   project.device = arguments.value("device").value_or("cpu");
   if (!is_id(project.device)) {
     return usage(fmt::format("'{}' cannot be a device kind", project.device),
                  fmt::format("a kind is {}", kIdRule));
+  }
+  if (project.device != "cpu" && is_shipped(project.device)) {
+    return usage(fmt::format("'{}' cannot be the device kind of another plugin: "
+                             "a plugin that Tenon ships owns it",
+                             project.device),
+                 "choose another kind");
   }
   const std::string language = arguments.value("lang").value_or("c++");
   if (language != "c" && language != "c++") {

@@ -100,6 +100,24 @@ TEST_SUITE("cli/new_plugin") {
     CHECK_FALSE(fs::exists(folder.at("p")));
   }
 
+  TEST_CASE("names that CMake keeps or that a shipped plugin has are refused with the reason") {
+    const TempFolder folder;
+    for (const char* name : {"all", "test", "clean", "help", "install", "package"}) {
+      const auto ran = run_tenon({"new-plugin", name, "--into", folder.at("p")});
+      CHECK_MESSAGE(ran.status == 2, name);
+      CHECK(contains(ran.err, "CMake keeps that name"));
+    }
+    for (const char* name : {"cpu", "cuda", "hip", "hip-nvidia", "maca"}) {
+      const auto ran = run_tenon({"new-plugin", name, "--into", folder.at("p")});
+      CHECK_MESSAGE(ran.status == 2, name);
+      CHECK(contains(ran.err, "a plugin that Tenon ships has that id"));
+    }
+    const auto kind = run_tenon({"new-plugin", "a", "--device", "cuda", "--into", folder.at("p")});
+    CHECK(kind.status == 2);
+    CHECK(contains(kind.err, "a plugin that Tenon ships owns it"));
+    CHECK_FALSE(fs::exists(folder.at("p")));
+  }
+
   TEST_CASE("nothing that is there is overwritten, and an empty folder is taken") {
     const TempFolder folder;
     fs::create_directory(folder.at("full"));

@@ -14,7 +14,7 @@ constexpr std::uint64_t kAlignmentBytes = 256;
 void Devices::describe(std::uint32_t /*index*/, tenon_device& out) {
   // The tags whose code the device runs, most specific first; a kernel's supported_archs are
   // compared with them. The strings are static.
-  static const tenon_str kArchs[] = {tenon::to_str("widget1")};
+  static const tenon_str kArchs[] = {tenon::to_str("v1")};
   out.arch = kArchs[0];
   out.runs_archs = kArchs;
   out.n_runs_archs = 1;
