@@ -35,7 +35,12 @@ call=(RMSNormFwdOp x=examples/data/hidden.npy weight=examples/data/weight.npy --
 output=$build/normed.npy
 
 show() {
-  printf '\n$ %s\n' "$*"
+  local word line='$'
+  for word in "$@"; do
+    [[ $word =~ ^[A-Za-z0-9_./:=,+-]+$ ]] || word="'${word//\'/\'\\\'\'}'"
+    line+=" $word"
+  done
+  printf '\n%s\n' "$line"
   "$@"
 }
 say "the plugins that were built"
