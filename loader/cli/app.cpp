@@ -12,6 +12,7 @@
 #include "external.hpp"
 #include "help.hpp"
 #include "json_text.hpp"
+#include "tenon/loader/config.hpp"
 #include "tenon/plugin.h"
 #include "text.hpp"
 
@@ -103,7 +104,13 @@ std::string error_text(const Error& error, const Style& style) {
 }
 
 int exit_status_of(const Error& error) {
-  return error.code() == ErrorCode::kUsageError ? kExitUsage : kExitFailed;
+  // The name of an op is looked up for the words of the command line alone.
+  const bool is_usage =
+      error.code() == ErrorCode::kUsageError || error.code() == ErrorCode::kOpNotFound;
+  // --set-config is the only setting that says so of itself.
+  const bool is_setting = error.code() == ErrorCode::kConfigInvalid &&
+                          error.where() == loader::name_of(loader::Origin::kCommandLine);
+  return is_usage || is_setting ? kExitUsage : kExitFailed;
 }
 
 int run_tenon(std::span<const std::string> given, Console& console) {

@@ -1,17 +1,16 @@
 // tenon plugins inspect: what a plugin file says about itself, read from its bytes.
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "files.hpp"
 #include "json.hpp"
 #include "run_commands.hpp"
-#include "tenon/loader/discovery.hpp"
 #include "tenon/loader/elf.hpp"
 #include "text.hpp"
+#include "view_plugins.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -39,16 +38,13 @@ std::string_view sanitizer_name(std::uint32_t sanitizer) {
 }
 
 Result<Inspection> inspect(const std::string& path) {
-  const int number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (number < 0)
-    return fail(ErrorCode::kUsageError,
-                fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  const loader::Descriptor descriptor(number);
+  auto file = open_file(path);
+  if (!file) return fail(std::move(file).error());
   Inspection inspection;
   std::error_code ignored;
   inspection.path = std::filesystem::canonical(path, ignored).string();
   if (inspection.path.empty()) inspection.path = path;
-  auto elf = loader::read_elf(descriptor.get());
+  auto elf = loader::read_elf(file->get());
   if (!elf) {
     inspection.fault = elf.error();
     return inspection;
@@ -59,7 +55,7 @@ Result<Inspection> inspect(const std::string& path) {
 }
 
 std::string inspection_text(const Inspection& inspection, const Style& style) {
-  std::string text = fmt::format("{}\n", inspection.path);
+  std::string text = fmt::format("{}\n", one_line(inspection.path));
   Table table({{""}, {"", false, true}});
   if (inspection.elf) {
     const loader::ElfFile& elf = *inspection.elf;

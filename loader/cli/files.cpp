@@ -6,14 +6,11 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
-
-#include "tenon/loader/discovery.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -48,24 +45,39 @@ Result<std::string> read_all(int descriptor, const std::string& name) {
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::string& path) {
+Result<loader::Descriptor> open_file(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for its writer.
-  const loader::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  loader::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts {};
   if (file.get() < 0 || fstat(file.get(), &facts) != 0)
     return unreadable(path, std::strerror(errno));
   if (!S_ISREG(facts.st_mode)) return unreadable(path, what_it_is(facts.st_mode));
-  return read_all(file.get(), path);
+  return file;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  auto file = open_file(path);
+  if (!file) return fail(std::move(file).error());
+  return read_all(file->get(), path);
 }
 
 Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, "standard input"); }
 
 Result<void> require_paths(const std::vector<std::string>& paths, std::string_view what) {
   for (const std::string& path : paths) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error) || error) continue;
-    return fail(ErrorCode::kUsageError,
-                fmt::format("{}: there is no file or folder '{}'", what, path));
+    const auto wrong = [&](std::string_view why) {
+      return fail(ErrorCode::kUsageError, fmt::format("{}: cannot read '{}': {}", what, path, why));
+    };
+    struct stat facts {};
+    if (stat(path.c_str(), &facts) != 0) {
+      if (errno != ENOENT) return wrong(std::strerror(errno));
+      return fail(ErrorCode::kUsageError,
+                  fmt::format("{}: there is no file or folder '{}'", what, path));
+    }
+    const bool is_folder = S_ISDIR(facts.st_mode);
+    if (!is_folder && !S_ISREG(facts.st_mode)) return wrong(what_it_is(facts.st_mode));
+    if (access(path.c_str(), is_folder ? R_OK | X_OK : R_OK) != 0)
+      return wrong(std::strerror(errno));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenon/core/error.hpp"
+#include "tenon/loader/discovery.hpp"
 
 namespace tenon::cli {
 
@@ -15,7 +16,11 @@ namespace tenon::cli {
 /// The same of standard input. @errors UsageError
 [[nodiscard]] Result<std::string> read_standard_input();
 
-/// @errors UsageError: the first of the paths where nothing is.
+/// A regular file, open to be read; opening anything else might wait for ever.
+/// @errors UsageError with the system's reason, or what it is instead.
+[[nodiscard]] Result<loader::Descriptor> open_file(const std::string& path);
+
+/// @errors UsageError: the first of the paths that is no file or folder that can be read.
 [[nodiscard]] Result<void> require_paths(const std::vector<std::string>& paths,
                                          std::string_view what);
 

@@ -148,6 +148,12 @@ tl::expected<DeviceFacts, std::string> read_device(const Json& json, std::size_t
     if (!inner.fault().empty()) return tl::unexpected(inner.fault());
   }
   if (!reader.fault().empty()) return tl::unexpected(reader.fault());
+  if (const auto told =
+          Device{DeviceKind::of(fields.kind), static_cast<std::int16_t>(fields.index)};
+      !device.empty() && *Device::parse(device) != told) {
+    return tl::unexpected(fmt::format(
+        "{}: 'device' is {}, but 'kind' and 'index' are {}", what, device, told.to_string()));
+  }
   if (fields.kind.empty()) return tl::unexpected(what + ": neither 'device' nor 'kind' is given");
   if (fields.arch.empty()) return tl::unexpected(what + ": 'arch' is missing");
   if (fields.runs_archs.empty()) fields.runs_archs = {fields.arch};
@@ -199,19 +205,26 @@ std::string devices_json(std::span<const DeviceRow> devices, std::span<const Abs
 }
 
 Result<std::vector<DeviceFacts>> parse_assumed(std::string_view text, const std::string& path) {
-  const auto bad = [&](std::string_view why) {
-    return fail(Error(ErrorCode::kUsageError, fmt::format("{} holds no devices: {}", path, why))
+  const auto wrong = [&](std::string_view why) {
+    return fail(Error(ErrorCode::kUsageError, fmt::format("{}{}", path, why))
                     .with_hint("write a file as 'tenon devices --json' prints it"));
+  };
+  const auto bad = [&](std::string_view why) {
+    return wrong(fmt::format(" holds no devices: {}", why));
   };
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return bad("it is not JSON");
+  if (const auto schema = json.is_object() ? json.find("schema") : json.end();
+      schema != json.end() && *schema != 1) {
+    return wrong(fmt::format(": its 'schema' is {}; 1 is read", schema->dump()));
+  }
   if (!json.is_object() || !json.contains("devices") || !json["devices"].is_array()) {
     return bad("there is no list 'devices'");
   }
   std::vector<DeviceFacts> all;
   for (const Json& device : json["devices"]) {
     auto facts = read_device(device, all.size() + 1);
-    if (!facts) return bad(facts.error());
+    if (!facts) return wrong(": " + facts.error());
     all.push_back(std::move(*facts));
   }
   if (all.empty()) return bad("the list 'devices' is empty");

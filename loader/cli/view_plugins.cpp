@@ -35,7 +35,7 @@ void add_plugin(Table& table, const PluginRecord& plugin, const PluginListing& l
              std::to_string(plugin.kernel_types),
              joined(plugin.kinds),
              devices});
-  table.note(plugin.path);
+  table.note(one_line(plugin.path));
   if (plugin.state != PluginState::kActive) {
     // What was taken out of the list failed at no stage.
     const bool failed =
@@ -43,8 +43,8 @@ void add_plugin(Table& table, const PluginRecord& plugin, const PluginListing& l
     table.remark(failed ? fmt::format("{} at stage {}: {}",
                                       status_name(plugin.code),
                                       name_of(plugin.stage),
-                                      plugin.reason)
-                        : plugin.reason,
+                                      one_line(plugin.reason))
+                        : one_line(plugin.reason),
                  ink_of(plugin.state));
   }
   for (const RejectedRow& row : plugin.rejected_rows) {
@@ -98,6 +98,18 @@ Json to_json(const PluginRecord& plugin, const PluginListing& listing) {
 
 }  // namespace
 
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n' || c == '\t') {
+      line += c == '\n' ? "\\x0a" : "\\x09";
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string plugins_text(const PluginListing& listing, bool with_search, const Style& style) {
   std::string text;
   if (listing.plugins.empty()) {
@@ -120,7 +132,7 @@ std::string plugins_text(const PluginListing& listing, bool with_search, const S
   if (!with_search) return text;
   text += '\n' + inked("SEARCHED, in this order", Ink::kBold, style) + '\n';
   for (const SearchedPlace& place : listing.searched)
-    text += fmt::format("  {}  ({})\n", place.path, place.from);
+    text += fmt::format("  {}  ({})\n", one_line(place.path), one_line(place.from));
   if (listing.searched.empty()) text += "  nowhere\n";
   return text;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "console.hpp"
@@ -28,5 +29,8 @@ struct PluginListing {
                                        bool with_search,
                                        const Style& style);
 [[nodiscard]] std::string plugins_json(const PluginListing& listing);
+
+/// A path or reason with its line ends and tabs escaped: a name may not begin a line of its own.
+[[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace tenon::cli

@@ -377,7 +377,7 @@ TEST_SUITE("cli/call_e2e") {
   }
 
   TEST_CASE("an unknown op and an unknown tensor get the nearest names") {
-    check_wrong({"RMSNromFwdOp", "x=4:f32"}, 1, "OpNotFound", {"RMSNormFwdOp"});
+    check_wrong({"RMSNromFwdOp", "x=4:f32"}, 2, "OpNotFound", {"RMSNormFwdOp"});
     check_wrong(
         {"RMSNormFwdOp", "x=4x256:f32", "wieght=256:f32", "--set", "normalized_shape=[256]"},
         2,

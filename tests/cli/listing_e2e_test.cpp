@@ -81,7 +81,7 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(contains(refused.out, "not loadable"));
 
     CHECK(tenon.run({"plugins", "inspect", "/no/such/file"}).status == 2);
-    CHECK(tenon.run({"plugins", "inspect", tenon.folder().at("")}).status == 1);
+    CHECK(tenon.run({"plugins", "inspect", tenon.folder().at("")}).status == 2);
   }
 
   TEST_CASE("devices lists cpu:0 with facts, and reads back as assumed devices") {
@@ -175,15 +175,15 @@ TEST_SUITE("cli/listing_e2e") {
     }
   }
 
-  TEST_CASE("an unknown op gets the nearest names and status 1") {
+  TEST_CASE("an unknown op gets the nearest names and status 2") {
     const BuiltCommand tenon;
 
     const Ran ran = tenon.run({"ops", "show", "RMSNromFwdOp"});
 
-    CHECK(ran.status == 1);
+    CHECK(ran.status == 2);
     CHECK(contains(ran.err, "error[OpNotFound]"));
     CHECK(contains(ran.err, "RMSNormFwdOp"));
-    CHECK(tenon.json({"ops", "show", "RMSNromFwdOp"}, 1)["error"]["code"] == "OpNotFound");
+    CHECK(tenon.json({"ops", "show", "RMSNromFwdOp"}, 2)["error"]["code"] == "OpNotFound");
   }
 
   TEST_CASE("config show names each value's origin") {
@@ -220,7 +220,7 @@ TEST_SUITE("cli/listing_e2e") {
 
     const Ran ran = tenon.run({"plugins", "--set-config", "selection.copis=never"});
 
-    CHECK(ran.status == 1);
+    CHECK(ran.status == 2);
     CHECK(contains(ran.err, "error[ConfigInvalid]"));
     CHECK(contains(ran.err, "did you mean 'copies'"));
     CHECK(tenon.run({"plugins", "--set-config", "nonsense"}).status == 2);
@@ -244,7 +244,7 @@ TEST_SUITE("cli/listing_e2e") {
 
     const Ran typo =
         tenon.run({"manifest", "cases", "RMSNormOp", "--manifest", TENON_MANIFEST_DIR});
-    CHECK(typo.status == 1);
+    CHECK(typo.status == 2);
     CHECK(contains(typo.err, "did you mean 'RMSNormFwdOp'"));
   }
 

@@ -185,10 +185,10 @@ TEST_SUITE("cli/mistakes_e2e") {
     const std::string nasty = "A\x1b[31mB\x7f\xc2\x9b";
 
     const Ran unknown = tenon.run({"ops", "show", nasty});
-    CHECK(unknown.status == 1);
+    CHECK(unknown.status == 2);
     CHECK(contains(unknown.err, "A\\x1b[31mB\\u007f\\u009b"));
     CHECK_FALSE(contains(unknown.err, "\x1b"));
-    const auto json = tenon.json({"ops", "show", nasty}, 1);
+    const auto json = tenon.json({"ops", "show", nasty}, 2);
     CHECK(contains(json["error"]["text"].get<std::string>(), nasty));
 
     const std::string folder = tenon.folder().at(nasty);
@@ -208,8 +208,13 @@ TEST_SUITE("cli/mistakes_e2e") {
 
     for (const std::string& file : {fifo, std::string("/dev/zero"), tenon.folder().at("")}) {
       CHECK(tenon.run({"schema", file}).status == 2);
+      CHECK(tenon.run({"plugins", "inspect", file}).status == 2);
       CHECK(tenon.run(with(kAdd, {"--assume", file})).status == 2);
       CHECK(tenon.run({"config", "show", "--config", file}).status == 2);
+    }
+    for (const std::string& file : {fifo, std::string("/dev/zero")}) {
+      CHECK(tenon.run({"manifest", "check", file}).status == 2);
+      CHECK(tenon.run({"ops", "--manifest", file}).status == 2);
     }
     CHECK(contains(tenon.run({"schema", fifo}).err, "it is a FIFO, no regular file"));
     CHECK(contains(tenon.run({"schema", "/dev/zero"}).err, "it is a device"));
@@ -227,6 +232,71 @@ TEST_SUITE("cli/mistakes_e2e") {
       CHECK(ran.status == 2);
       CHECK(contains(ran.err, "/no/such"));
     }
+  }
+
+  TEST_CASE(
+      "a FIFO that nobody reads takes no result and no log, and no folder is made for a log") {
+    BuiltCommand tenon;
+    const std::string fifo = tenon.folder().at("fifo");
+    REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+
+    const Ran written =
+        tenon.run({"run", "AddFwdOp", "self=8:f32", "other=8:f32", "--out", "output=" + fifo});
+    CHECK(written.status == 2);
+    CHECK(contains(written.err, "cannot be written: it is a FIFO that nobody reads"));
+
+    const Ran logged = tenon.run({"plugins", "--set-config", "log.file=" + fifo});
+    CHECK(logged.status == 2);
+    CHECK(contains(logged.err, "cannot be opened: it is a FIFO, no regular file"));
+    tenon.with("TENON_LOG_FILE", fifo);
+    CHECK(tenon.run({"plugins"}).status == 1);
+    tenon.with("TENON_LOG_FILE", tenon.folder().at("no/such/tenon.log"));
+    const Ran missing = tenon.run({"plugins"});
+    CHECK(missing.status == 1);
+    CHECK(contains(missing.err, "there is no folder '" + tenon.folder().at("no/such") + "'"));
+    CHECK(access(tenon.folder().at("no").c_str(), F_OK) != 0);
+  }
+
+  TEST_CASE("a wrong --set-config is wrong usage, a wrong variable is named and is none") {
+    BuiltCommand tenon;
+    for (const char* wrong : {"no.such=1", "log.level=loud", "devices.default=cpu:-1"}) {
+      const Ran ran = tenon.run({"plugins", "--set-config", wrong});
+      INFO("setting: ", wrong, ", stderr: ", ran.err);
+      CHECK(ran.status == 2);
+      CHECK(contains(ran.err, "error[ConfigInvalid]"));
+    }
+    const Ran large = tenon.run({"plugins", "--set-config", "caches.entries=99999999999999999999"});
+    CHECK(large.status == 2);
+    CHECK(contains(large.err, "64 bits"));
+
+    tenon.with("TENON_DEVICES_DEFAULT", "cpu:-1");
+    const Ran variable = tenon.run({"plugins"});
+    CHECK(variable.status == 1);
+    CHECK(
+        contains(variable.err, "error[ConfigInvalid]: devices.default: 'cpu:-1' is not a device"));
+    CHECK(contains(variable.err, "at TENON_DEVICES_DEFAULT"));
+  }
+
+  TEST_CASE("config show shows the defaults that the documentation names") {
+    const BuiltCommand tenon;
+
+    for (const auto& setting : tenon.json({"config", "show"})["settings"]) {
+      const std::string key = setting["key"];
+      if (key == "manifest.paths") CHECK(setting["value"] == std::vector<std::string>{"shipped"});
+      if (key == "plugins.enable") CHECK(setting["value"] == std::vector<std::string>{"*"});
+    }
+  }
+
+  TEST_CASE("the name of a plugin file makes no row of its own") {
+    const BuiltCommand tenon;
+    const std::string file = tenon.folder().at("a\nforged 1.0 active.tenon.so");
+    std::ofstream(file) << "no plugin";
+
+    const Ran ran = tenon.run({"plugins", "--plugin-path", file});
+
+    CHECK(contains(ran.out, "a\\x0aforged 1.0 active.tenon.so"));
+    CHECK_FALSE(contains(ran.out, "\n  forged"));
+    CHECK_FALSE(contains(ran.out, "\nforged"));
   }
 
   TEST_CASE("an expanded tensor beyond any kernel's time is explained, and refused by run") {

@@ -232,6 +232,11 @@ TEST_SUITE("cli/view") {
                  "'runs_archs' must be a list of texts"));
     CHECK(contains(fault(R"({"devices": [{"device": "acme:x", "arch": "a3"}]})"),
                    "device 1: 'acme:x' is not a device"));
+    CHECK(fault(R"({"devices": [{"kind": "acme"}]})") == "d.json: device 1: 'arch' is missing");
+    CHECK(contains(fault(R"({"schema": 2, "devices": [{"device": "acme:0", "arch": "a3"}]})"),
+                   "its 'schema' is 2; 1 is read"));
+    CHECK(contains(fault(R"({"devices": [{"device": "acme:0", "index": 1, "arch": "a3"}]})"),
+                   "'device' is acme:0, but 'kind' and 'index' are acme:1"));
   }
 
   TEST_CASE("targets are listed with what they claim and serve") {
