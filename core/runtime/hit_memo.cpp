@@ -75,6 +75,25 @@ bool HitMemo::begin(const Op::Instance& instance,
   n_launches_ = 0;
   n_inputs_ = args.inputs.size();
   has_out_ = args.out != nullptr;
+  if (!keep_inputs(decl, frame, args)) return false;
+  if (args.out != nullptr) {
+    written_.push_back(static_cast<std::uint32_t>(geometry_.size()));
+    if (args.out->count() == 0) return false;
+    add_geometry(args.out);
+  }
+  for (const auto& tensor : instance.construction.construction->tensors()) {
+    if (tensor) add_geometry(&tensor->view());
+  }
+  relate();
+  if (!keep_outputs(decl, frame)) return false;
+  generation_ = binding.generation;
+  serial_ = binding.serial;
+  device_ = &device;
+  default_stream_ = default_stream;
+  return true;
+}
+
+bool HitMemo::keep_inputs(const OpDecl& decl, const CallFrame& frame, const CallArgs& args) {
   bool placed = false;  // by a tensor, so that the call's device is that of the kept one
   for (std::uint32_t i = 0; i < n_inputs_; ++i) {
     const TensorView* view = args.inputs[i].single();
@@ -84,16 +103,10 @@ bool HitMemo::begin(const Op::Instance& instance,
     if (frame.written_inputs[i]) written_.push_back(i);
     if (!decl.inputs[i].values_text.empty()) by_reference_.push_back(i);
   }
-  if (!placed) return false;
-  if (has_out_) {
-    written_.push_back(static_cast<std::uint32_t>(geometry_.size()));
-    if (args.out->count() == 0) return false;
-    add_geometry(args.out);
-  }
-  for (const auto& tensor : instance.construction.construction->tensors()) {
-    if (tensor) add_geometry(&tensor->view());
-  }
-  relate();
+  return placed;
+}
+
+bool HitMemo::keep_outputs(const OpDecl& decl, const CallFrame& frame) {
   for (std::size_t i = 0; i < decl.outputs.size(); ++i) {
     const OutputSpec& spec = frame.outputs[i];
     if (decl.outputs[i].list) return false;
@@ -111,10 +124,6 @@ bool HitMemo::begin(const Op::Instance& instance,
     }
     outputs_.push_back(output);
   }
-  generation_ = binding.generation;
-  serial_ = binding.serial;
-  device_ = &device;
-  default_stream_ = default_stream;
   return true;
 }
 
@@ -217,7 +226,7 @@ bool HitMemo::matches(const CallArgs& args) {
     Geometry& g = geometry_[i];
     if ((view != nullptr) != g.present || (g.present && !fits(g, *view))) return false;
   }
-  if (has_out_ && !fits(geometry_[n_inputs_], *args.out)) return false;
+  if (args.out != nullptr && !fits(geometry_[n_inputs_], *args.out)) return false;
   return related_as_before();
 }
 

@@ -100,6 +100,8 @@ class HitMemo {
     Dims shape;
   };
 
+  [[nodiscard]] bool keep_inputs(const OpDecl& decl, const CallFrame& frame, const CallArgs& args);
+  [[nodiscard]] bool keep_outputs(const OpDecl& decl, const CallFrame& frame);
   void add_geometry(const TensorView* view);
   void relate();
   bool fits(Geometry& geometry, const TensorView& view) const;

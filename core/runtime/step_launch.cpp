@@ -247,6 +247,24 @@ Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
   return {};
 }
 
+Result<void> StepRun::make_copies(WorkspaceScope& scope) {
+  for (ThreadState::Copy& copy : state_.copies) {
+    const auto bytes =
+        static_cast<std::size_t>(copy.original.count()) * size_bytes_of(copy.original.dtype);
+    void* memory = nullptr;
+    TENON_TRY_ASSIGN(memory, scope.take(bytes));
+    copy.dense = TensorView(memory, copy.original.dtype, copy.original.shape, copy.original.device);
+    // A copy that is written only may leave elements of the original unwritten by the kernel's
+    // fault; that is the kernel's.
+    if (copy.in) TENON_TRY(instance_.copy(copy.original, copy.dense));
+    TensorView& view = state_.views[copy.view];
+    view.data = memory;
+    view.byte_offset = 0;
+    if (!copy.from_flow) view = copy.dense;
+  }
+  return {};
+}
+
 Result<void> StepRun::launch(const CallEntry& entry,
                              const DeviceEntry& device,
                              void* stream,
@@ -262,44 +280,23 @@ Result<void> StepRun::launch(const CallEntry& entry,
   std::optional<WorkspaceScope> scope;
   if (!state_.copies.empty() || entry.workspace_bytes != 0) {
     scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
-    for (ThreadState::Copy& copy : state_.copies) {
-      const auto bytes =
-          static_cast<std::size_t>(copy.original.count()) * size_bytes_of(copy.original.dtype);
-      void* memory = nullptr;
-      TENON_TRY_ASSIGN(memory, scope->take(bytes));
-      copy.dense =
-          TensorView(memory, copy.original.dtype, copy.original.shape, copy.original.device);
-      // A copy that is written only may leave elements of the original unwritten by the kernel's
-      // fault; that is the kernel's.
-      if (copy.in) TENON_TRY(instance_.copy(copy.original, copy.dense));
-      TensorView& view = state_.views[copy.view];
-      view.data = memory;
-      view.byte_offset = 0;
-      if (!copy.from_flow) view = copy.dense;
-    }
+    TENON_TRY(make_copies(*scope));
     if (entry.workspace_bytes != 0)
       TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
   }
 
   TENON_TRY(launch_views(entry, device, stream, workspace, facts, 0, memo));
+  return copy_back();
+}
+
+Result<void> StepRun::copy_back() {
   for (const ThreadState::Copy& copy : state_.copies) {
     if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
   }
   return {};
 }
 
-Result<void> StepRun::launch_views(const CallEntry& entry,
-                                   const DeviceEntry& device,
-                                   void* stream,
-                                   void* workspace,
-                                   std::span<const tenon_arg_facts> facts,
-                                   std::uint64_t flags,
-                                   HitMemo*& memo) {
-  const KernelType& type = entry.built->type();
-  tenon_call call{};
-  project(type, facts, call);
-  // Tensors in the order of the plugin's own arguments.
-  const std::size_t n_args = call.n_args;
+void StepRun::place_tensors(const KernelType& type, std::size_t n_args, const DeviceEntry& device) {
   if (state_.abi_tensors.size() < n_views_) state_.abi_tensors.resize(n_views_);
   if (state_.tensor_pointers.size() < n_views_ + n_args)
     state_.tensor_pointers.resize(n_views_ + n_args);
@@ -328,6 +325,20 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
     }
   }
   state_.launch_first[n_args] = pointer;
+}
+
+Result<void> StepRun::launch_views(const CallEntry& entry,
+                                   const DeviceEntry& device,
+                                   void* stream,
+                                   void* workspace,
+                                   std::span<const tenon_arg_facts> facts,
+                                   std::uint64_t flags,
+                                   HitMemo*& memo) {
+  const KernelType& type = entry.built->type();
+  tenon_call call{};
+  project(type, facts, call);
+  const std::size_t n_args = call.n_args;
+  place_tensors(type, n_args, device);
   const tenon_launch request{sizeof(tenon_launch),
                              &device.launch,
                              &call,

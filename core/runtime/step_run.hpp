@@ -5,6 +5,8 @@
 
 namespace tenon {
 
+class WorkspaceScope;
+
 /// Works on one thread's scratch; made anew for each step.
 class StepRun {
  public:
@@ -86,6 +88,12 @@ class StepRun {
   Result<std::shared_ptr<const CallEntry>> entry_for(const SelectionResult& selection,
                                                      const DeviceEntry& device,
                                                      bool& built);
+  /// Fills the copies with what they are copies of, and puts them in the place of the originals.
+  Result<void> make_copies(WorkspaceScope& scope);
+  /// Writes the copies that the kernel wrote back to their originals.
+  Result<void> copy_back();
+  /// Lays out the launch's tensors in the order of the plugin's own arguments.
+  void place_tensors(const KernelType& type, std::size_t n_args, const DeviceEntry& device);
   Result<void> launch_views(const CallEntry& entry,
                             const DeviceEntry& device,
                             void* stream,

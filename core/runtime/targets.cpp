@@ -1,5 +1,6 @@
 // Step 4 of a call: which target serves.
 #include <charconv>
+#include <optional>
 
 #include "runtime/instance.hpp"
 #include "tenon/core/nearest.hpp"
@@ -39,6 +40,19 @@ Error target_mismatch(const TargetChoice& target, Device device) {
       .with_hint("move the tensors there, or choose another target; a target never moves a tensor");
 }
 
+namespace {
+
+/// The device index that the whole text spells; none where it spells no such number.
+std::optional<std::int16_t> index_of(std::string_view digits) {
+  std::int16_t index = -1;
+  const char* const last = digits.data() + digits.size();
+  const auto [end, status] = std::from_chars(digits.data(), last, index);
+  if (status != std::errc{} || end != last || index < 0) return std::nullopt;
+  return index;
+}
+
+}  // namespace
+
 Result<TargetChoice> parse_target(const Snapshot& snapshot,
                                   const std::string& request,
                                   std::string from,
@@ -61,13 +75,11 @@ Result<TargetChoice> parse_target(const Snapshot& snapshot,
   };
   if (colon != std::string::npos) {
     const std::string digits = request.substr(colon + 1);
-    std::int16_t index = -1;
-    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (status != std::errc{} || end != digits.data() + digits.size() || index < 0) {
+    choice.device_index = index_of(digits);
+    if (!choice.device_index) {
       return unknown("'" + request + "' is no target (from " + choice.from + "): '" + digits +
                      "' is no device index");
     }
-    choice.device_index = index;
   }
   for (const DeviceKind kind : snapshot.kinds()) {
     if (kind.name() == choice.name) choice.kind = kind;

@@ -16,7 +16,7 @@ namespace tenon {
 // ---------------------------------------------------------------------------------------
 
 LaunchExample::LaunchExample(const tenon_launch& launch) : has_call_(launch.call != nullptr) {
-  if (has_call_) {
+  if (launch.call != nullptr) {
     n_fields_ = static_cast<std::size_t>(launch.call->n_fields);
     fields_.assign({launch.call->fields, n_fields_});
     facts_.assign(launch.call->args, launch.call->args + launch.call->n_args);

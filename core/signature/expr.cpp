@@ -139,8 +139,11 @@ std::string Printer::plain(Expr e) const {
       return n.value != 0 ? "True" : "False";
     case Op::kInt:
       return fmt::format("{}", n.value);
-    case Op::kFloat:
-      return fmt::format("{}", n.number);
+    case Op::kFloat: {
+      const std::string text = fmt::format("{}", n.number);
+      // 3.0 would read back as the integer 3.
+      return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+    }
     case Op::kString:
       return fmt::format("'{}'", pool_.text(e));
     case Op::kTuple:

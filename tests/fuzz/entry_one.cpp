@@ -30,7 +30,8 @@ CheckedSet checked(std::string_view text) {
 }
 
 std::string broken_diagnostic(const DiagnosticList& diagnostics, std::string_view text) {
-  const auto lines = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n') + 2);
+  const auto is_break = [](char c) { return c == '\n' || c == '\r'; };  // YAML takes either alone
+  const auto lines = static_cast<std::uint32_t>(std::ranges::count_if(text, is_break) + 2);
   const Diagnostic* last = nullptr;
   for (const Diagnostic& d : diagnostics) {
     if (d.rule.empty() || d.text.empty()) return "a diagnostic without rule or text";
