@@ -19,22 +19,23 @@ bool Op::Instance::can_copy(DeviceKind kind, DType dtype) const {
 Result<void> Op::Instance::copy(const TensorView& from, const TensorView& to) {
   Op* copier = running.copier.load(std::memory_order_acquire);
   if (copier == nullptr) {
+    const OpClass* op_class = construction.snapshot->find("CopyFwdOp");
+    if (op_class == nullptr) {
+      return fail(ErrorCode::kNoImplementation,
+                  "a tensor must be copied to be passed to a kernel, and there is no op CopyFwdOp");
+    }
+    InstanceOptions options;
+    options.target = "builtin";
+    auto made =
+        make_instance(construction.engine, construction.snapshot, *op_class, {}, options, nullptr);
+    if (!made) return fail(std::move(made).error());
+    (*made)->construction.is_copier = true;
+    auto op = std::make_unique<Op>(wrap(std::move(*made)));
+    // Only now: making an instance registers it, and who holds the register may wait for this lock.
     const std::lock_guard lock(running.mutex);
     copier = running.copier.load(std::memory_order_acquire);
     if (copier == nullptr) {
-      const OpClass* op_class = construction.snapshot->find("CopyFwdOp");
-      if (op_class == nullptr) {
-        return fail(
-            ErrorCode::kNoImplementation,
-            "a tensor must be copied to be passed to a kernel, and there is no op CopyFwdOp");
-      }
-      InstanceOptions options;
-      options.target = "builtin";
-      auto made = make_instance(
-          construction.engine, construction.snapshot, *op_class, {}, options, nullptr);
-      if (!made) return fail(std::move(made).error());
-      (*made)->construction.is_copier = true;
-      running.copier_owner = std::make_unique<Op>(wrap(std::move(*made)));
+      running.copier_owner = std::move(op);
       copier = running.copier_owner.get();
       running.copier.store(copier, std::memory_order_release);
     }
