@@ -219,8 +219,8 @@ TEST_CASE(
                      << ", resident " << early_bytes / 1024 << " KiB after two thirds, "
                      << late_bytes / 1024 << " KiB at the end");
     CHECK(world.engine->counters().kernels_live <= 512 + kThreads);
-    // Each thread meets a thousand instances before its tables stop growing: 25 s of 60 in a debug
-    // build. What a sanitizer keeps of each address that it saw is not Tenon's memory.
+    // Each thread meets a thousand instances before its tables stop growing. What a sanitizer keeps
+    // of each address that it saw is not Tenon's memory.
     if (kMeasuresMemory && soak_seconds() >= 60) CHECK(late_bytes < early_bytes + early_bytes / 20);
   }
   CHECK(tally.wrong == 0);
