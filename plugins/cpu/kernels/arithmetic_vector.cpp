@@ -131,6 +131,27 @@ class ArithmeticVector : public VectorKernel<Call> {
   /// Calls start(run) for every run, with its operands filled in.
   template <class T, class Start>
   static void for_each_run(const Launch& launch, Run<T> run, Start start) {
+    run.count = elements_if_one_run<3>(launch);
+    if (run.count >= 0) {
+      for (std::size_t k = 0; k < 2; ++k) require_same_dtype(launch[k], launch[2], k);
+      run.a_stride = run.b_stride = run.output_stride = 1;
+      run.a = static_cast<const T*>(launch[0].data());
+      run.b = static_cast<const T*>(launch[1].data());
+      run.output = static_cast<T*>(launch[2].data());
+      if (run.count != 0) start(run);
+      return;
+    }
+    for_each_strided_run(launch, run, start);
+  }
+
+ private:
+  static void require_same_dtype(const TensorRef& operand, const TensorRef& output, std::size_t k) {
+    if (operand.dtype() != output.dtype())
+      require_dtype(View(*operand.raw()), output.dtype(), k == 0 ? "self" : "other");
+  }
+
+  template <class T, class Start>
+  static void for_each_strided_run(const Launch& launch, Run<T> run, Start start) {
     const View a = view_of(launch, 0);
     const View b = view_of(launch, 1);
     const View output = view_of(launch, 2);
@@ -149,6 +170,7 @@ class ArithmeticVector : public VectorKernel<Call> {
     });
   }
 
+ protected:
   /// Calls visit for the element type of the output.
   template <class Visit>
   static void visit_output(const Launch& launch, Visit visit) {
@@ -164,7 +186,9 @@ class AddVector : public ArithmeticVector<contracts::add_fwd::Call> {
   using ArithmeticVector::ArithmeticVector;
 
   void launch(const Launch& launch) const {
-    const Number alpha = launch.call<Call>().alpha;
+    // Of the call this alone: reading all of it takes longer than a small sum.
+    const auto alpha =
+        read<Number>(*launch.raw().call, contracts::add_fwd::kFieldAlpha, "alpha");
     visit_output(launch, [&]<class T>(std::type_identity<T>) {
       Run<T> run;
       run.alpha = alpha.as_double();

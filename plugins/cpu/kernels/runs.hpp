@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/view.hpp"
+#include "tenon/plugin.hpp"
 
 namespace tenon::cpu {
 
@@ -17,8 +18,9 @@ namespace tenon::cpu {
 template <std::size_t kOperands>
 struct RunLoop {
   std::size_t rank = 0;
-  std::array<std::int64_t, TENON_MAX_RANK> shape{};
-  std::array<std::array<std::int64_t, TENON_MAX_RANK>, kOperands> strides{};
+  // Only the first `rank` axes are set.
+  std::array<std::int64_t, TENON_MAX_RANK> shape;
+  std::array<std::array<std::int64_t, TENON_MAX_RANK>, kOperands> strides;
 
   RunLoop(std::span<const std::int64_t> sizes,
           const std::array<std::span<const std::int64_t>, kOperands>& steps) {
@@ -31,7 +33,11 @@ struct RunLoop {
       shape[rank - 1] *= sizes[axis];
       for (std::size_t k = 0; k < kOperands; ++k) strides[k][rank - 1] = steps[k][axis];
     }
-    if (rank == 0) shape[rank++] = 1;
+    if (rank == 0) {
+      shape[0] = 1;
+      for (std::size_t k = 0; k < kOperands; ++k) strides[k][0] = 0;
+      rank = 1;
+    }
   }
 
   [[nodiscard]] std::int64_t run_elements() const { return shape[rank - 1]; }
@@ -58,5 +64,22 @@ struct RunLoop {
     return true;
   }
 };
+
+/// The element count where the first kOperands arguments are present, dense and of one shape: then
+/// they are one run, and there is no need to look at axes. Negative where they are not.
+template <std::size_t kOperands>
+[[nodiscard]] std::int64_t elements_if_one_run(const Launch& launch) {
+  const ArgFacts facts(*launch.raw().call);
+  const TensorRef first = launch[0];
+  for (std::size_t k = 0; k < kOperands; ++k) {
+    if (!facts.present(k) || !facts.dense(k)) return -1;
+    const TensorRef operand = launch[k];
+    if (operand.rank() != first.rank()) return -1;
+    for (std::size_t axis = 0; axis < first.rank(); ++axis) {
+      if (operand.size(axis) != first.size(axis)) return -1;
+    }
+  }
+  return first.element_count();
+}
 
 }  // namespace tenon::cpu

@@ -1,6 +1,7 @@
 // Strided views of a launch's tensors, and the loops over them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +18,9 @@ struct View {
   std::byte* first = nullptr;
   tenon_dtype dtype{};
   std::size_t rank = 0;
-  std::array<std::int64_t, TENON_MAX_RANK> shape{};
-  std::array<std::int64_t, TENON_MAX_RANK> strides{};
+  // Only the first `rank` are set: zeroing the rest costs more than a small kernel.
+  std::array<std::int64_t, TENON_MAX_RANK> shape;
+  std::array<std::int64_t, TENON_MAX_RANK> strides;
 
   /// The tensor's rank is at most TENON_MAX_RANK (the host's rule).
   explicit View(const tenon_tensor& tensor)
@@ -72,7 +74,8 @@ void for_each_index(std::span<const std::int64_t> shape,
     if (extent <= 0) return;
   }
   std::array<std::int64_t, kOperands> offsets{};
-  std::array<std::int64_t, TENON_MAX_RANK> index{};
+  std::array<std::int64_t, TENON_MAX_RANK> index;
+  std::fill_n(index.begin(), shape.size(), 0);
   while (true) {
     visit(offsets);
     std::size_t axis = shape.size();
