@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "registry/abi_text.hpp"
+#include "registry/lent_reason.hpp"
 #include "tenon/core/plugin_record.hpp"
 #include "values/tensor_bytes.hpp"
 
@@ -278,16 +279,21 @@ Result<void*> DeviceTable::alloc(const DeviceEntry& device,
                                  void* stream) {
   const Kind* k = find_kind(device.device.kind);
   void* memory = nullptr;
-  tenon_reason reason = empty_reason();
-  const tenon_status status = k->entry.table.alloc(
-      k->entry.table.context, &device.launch, memory_kind, size_bytes, stream, &memory, &reason);
+  detail::LentReason reason;
+  const tenon_status status = k->entry.table.alloc(k->entry.table.context,
+                                                   &device.launch,
+                                                   memory_kind,
+                                                   size_bytes,
+                                                   stream,
+                                                   &memory,
+                                                   reason.get());
   if (status == TENON_OK && memory != nullptr) return memory;
   return fail(owner_error(
       status == TENON_OK ? ErrorCode::kOutOfMemory : code_of(status),
       k->entry,
       "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string(),
       status,
-      reason));
+      *reason));
 }
 
 void DeviceTable::free(const DeviceEntry& device,
@@ -296,10 +302,15 @@ void DeviceTable::free(const DeviceEntry& device,
                        std::size_t size_bytes,
                        void* stream) {
   const Kind* k = find_kind(device.device.kind);
-  tenon_reason reason = empty_reason();
+  detail::LentReason reason;
   // Nothing can be done about a failing free; the owner keeps it as its last error.
-  (void)k->entry.table.free(
-      k->entry.table.context, &device.launch, memory_kind, memory, size_bytes, stream, &reason);
+  (void)k->entry.table.free(k->entry.table.context,
+                            &device.launch,
+                            memory_kind,
+                            memory,
+                            size_bytes,
+                            stream,
+                            reason.get());
 }
 
 Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
@@ -398,6 +409,40 @@ Result<void> DeviceTable::copy_bytes(
   return synchronize(**owner_entry);
 }
 
+// Memory of a device, given back to its owner. A class of its own rather than a release function:
+// what that would have to keep does not fit into a std::function without another allocation.
+class DeviceTable::DeviceMemory final : public Storage {
+ public:
+  DeviceMemory(void* memory,
+               std::size_t size_bytes,
+               Device device,
+               std::shared_ptr<const Kind> kind,
+               const DeviceEntry& entry,
+               void* stream)
+      : Storage(memory, size_bytes, device, nullptr),
+        kind_(std::move(kind)),
+        entry_(&entry),
+        stream_(stream) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory() {
+    detail::LentReason reason;
+    const tenon_device_kind& table = kind_->entry.table;
+    (void)table.free(table.context,
+                     &entry_->launch,
+                     TENON_MEMORY_DEVICE,
+                     memory(),
+                     size_bytes(),
+                     stream_,
+                     reason.get());
+  }
+
+ private:
+  std::shared_ptr<const Kind> kind_;  // the table may end before its tensors
+  const DeviceEntry* entry_;
+  void* stream_;
+};
+
 Result<Tensor> DeviceTable::make_tensor(DType dtype,
                                         const Dims& shape,
                                         Device device,
@@ -414,14 +459,9 @@ Result<Tensor> DeviceTable::make_tensor(DType dtype,
   }
   void* memory = nullptr;
   TENON_TRY_ASSIGN(memory, alloc(**entry, TENON_MEMORY_DEVICE, size, stream));
-  const DeviceEntry* on = *entry;
-  auto release = [keep = k->shared_from_this(), on, stream](void* p, std::size_t n) {
-    tenon_reason reason = empty_reason();
-    (void)keep->entry.table.free(
-        keep->entry.table.context, &on->launch, TENON_MEMORY_DEVICE, p, n, stream, &reason);
-  };
-  return Tensor(std::make_shared<Storage>(memory, size, device, std::move(release)),
-                TensorView(memory, dtype, shape, device));
+  return Tensor(
+      std::make_shared<DeviceMemory>(memory, size, device, k->shared_from_this(), **entry, stream),
+      TensorView(memory, dtype, shape, device));
 }
 
 Result<Tensor> DeviceTable::to_device(const Tensor& tensor, Device device) {

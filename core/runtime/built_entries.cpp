@@ -6,27 +6,14 @@
 
 namespace tenon {
 
-Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request) {
-  // Only the head of the reason needs to be zero: its text arrays are read up to their first zero
-  // byte.
-  tenon_reason reason;
-  reason.struct_size = sizeof reason;
-  reason.code = 0;
-  reason.arg_index = -1;
-  reason.expected = {};
-  reason.actual = {};
-  reason.attribute[0] = '\0';
-  reason.text[0] = '\0';
-  const tenon_kernel& kernel = entry.kernel();
-  const tenon_status status = kernel.launch(kernel.state, &request, &reason);
-  if (status == TENON_OK) return {};
+Error launch_error(const BuiltEntry& entry, tenon_status status, const tenon_reason& reason) {
   if (status == TENON_DEVICE) {
     // What an earlier launch left behind is not this one's failure.
     auto late = late_error(entry.devices(), entry.device());
-    if (late) return fail(std::move(*late).with("met_by", entry.name()));
+    if (late) return std::move(*late).with("met_by", entry.name());
   }
-  return fail(plugin_error(
-      entry.plugin(), entry.description(), "the launch", status, reason, ErrorCode::kLaunchFailed));
+  return plugin_error(
+      entry.plugin(), entry.description(), "the launch", status, reason, ErrorCode::kLaunchFailed);
 }
 
 std::string BuiltEntry::description() const {

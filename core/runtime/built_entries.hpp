@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "registry/lent_reason.hpp"
 #include "tenon/core/registry.hpp"
 
 namespace tenon {
@@ -86,8 +87,21 @@ class BuiltEntry {
   std::atomic<bool> used_{true};
 };
 
-/// Launches a kernel. What the plugin says beside a failure becomes the error.
-Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request);
+/// What a plugin said beside the failure of a launch, as an error.
+[[nodiscard]] Error launch_error(const BuiltEntry& entry,
+                                 tenon_status status,
+                                 const tenon_reason& reason);
+
+/// Launches a kernel. What the plugin says beside a failure becomes the error. Inline, like the
+/// rest of what a hit runs through: its calls cost as much as its work.
+inline Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request) {
+  detail::LentReason reason;
+  const tenon_kernel& kernel = entry.kernel();
+  const tenon_status status = kernel.launch(kernel.state, &request, reason.get());
+  if (status == TENON_OK) [[likely]]
+    return {};
+  return fail(launch_error(entry, status, *reason));
+}
 
 /// The weak pool of built entries, keyed by build identity.
 class BuildPool {

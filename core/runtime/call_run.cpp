@@ -19,7 +19,6 @@ class CallRun {
       : instance_(instance), state_(state), args_(args) {}
 
   Result<void> run() {
-    if (HitMemo* memo = remembered()) return run_again(*memo);
     state_.stage_count = 0;
     const OpDecl& decl = instance_.decl();
     if (args_.inputs.size() != decl.inputs.size()) {
@@ -47,27 +46,6 @@ class CallRun {
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  private:
-  // A kept call that this one repeats, under a binding that still holds its kernels.
-  HitMemo* remembered() {
-    if (state_.memos[0] == nullptr || args_.meta) return nullptr;
-    const Binding* now = instance_.protect(state_);
-    if (now == nullptr || now->default_version != instance_.default_version()) return nullptr;
-    for (std::size_t i = 0; i < ThreadState::kMemos && state_.memos[i] != nullptr; ++i) {
-      HitMemo& memo = *state_.memos[i];
-      if (memo.generation() != now->generation || !memo.matches(args_)) continue;
-      if (!memo.belongs_to(*now)) return nullptr;
-      if (i != 0) std::swap(state_.memos[0], state_.memos[i]);
-      return &memo;
-    }
-    return nullptr;
-  }
-
-  Result<void> run_again(HitMemo& memo) {
-    TENON_TRY(memo.run(instance_, state_, args_));
-    generation_ = memo.generation();
-    return {};
-  }
-
   // The memo that shall keep this call, or none. Keeping costs as much as a few hits save, so a
   // thread whose calls are all different does it now and then only.
   HitMemo* memo_to_fill(const Binding& binding, const DeviceEntry& device) {
@@ -276,24 +254,49 @@ class CallRun {
   std::vector<std::shared_ptr<const CallEntry>> made_;  // keeps entries that this call made
 };
 
+HitMemo* Op::Instance::remembered(ThreadState& state, const CallArgs& args) const {
+  if (state.memos[0] == nullptr || args.meta) return nullptr;
+  const Binding* now = protect(state);
+  if (now == nullptr || now->default_version != default_version()) return nullptr;
+  for (std::size_t i = 0; i < ThreadState::kMemos && state.memos[i] != nullptr; ++i) {
+    HitMemo& memo = *state.memos[i];
+    if (memo.generation() != now->generation || !memo.matches(args)) continue;
+    if (!memo.belongs_to(*now)) return nullptr;
+    if (i != 0) std::swap(state.memos[0], state.memos[i]);
+    return state.memos[0].get();
+  }
+  return nullptr;
+}
+
 Result<void> Op::Instance::call(ThreadState& state, const CallArgs& args) {
   CompositeFrame* const caller = construction.is_copier ? nullptr : innermost_composition;
   if (caller != nullptr) TENON_TRY(CompositeCalls::enter(*caller, *this));
-  CallRun run(*this, state, args);
-  Result<void> result = run.run();
-  state.hazard.store(nullptr, std::memory_order_release);
-  if (!result) {
-    for (Tensor& tensor : state.made) tensor = Tensor();
-    if (run.published() != 0) undo(run.published());
+  if (HitMemo* memo = remembered(state, args)) {
+    Result<void> result = memo->run(*this, state, args);
+    end_call(state, caller, result.has_value(), memo->generation(), 0);
     return result;
   }
-  if (caller != nullptr) {
-    caller->outermost().pending->push_back({this, &state, run.generation(), run.published()});
-  } else if (run.generation() != 0 &&
-             state.completed_generation.load(std::memory_order_relaxed) != run.generation()) {
-    state.completed_generation.store(run.generation(), std::memory_order_release);
-  }
+  CallRun run(*this, state, args);
+  Result<void> result = run.run();
+  end_call(state, caller, result.has_value(), run.generation(), run.published());
   return result;
+}
+
+void Op::Instance::end_call(ThreadState& state,
+                            CompositeFrame* caller,
+                            bool succeeded,
+                            std::uint64_t generation,
+                            std::uint64_t published) {
+  state.hazard.store(nullptr, std::memory_order_release);
+  if (!succeeded) {
+    for (Tensor& tensor : state.made) tensor = Tensor();
+    if (published != 0) undo(published);
+  } else if (caller != nullptr) {
+    caller->outermost().pending->push_back({this, &state, generation, published});
+  } else if (generation != 0 &&
+             state.completed_generation.load(std::memory_order_relaxed) != generation) {
+    state.completed_generation.store(generation, std::memory_order_release);
+  }
 }
 
 }  // namespace tenon

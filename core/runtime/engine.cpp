@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/fence.hpp"
 #include "runtime/instance.hpp"
 #include "tenon/core/nearest.hpp"
 
@@ -131,6 +132,7 @@ Result<std::unique_ptr<Op::Instance>> make_instance(std::shared_ptr<Engine> engi
                                                     std::span<const NamedValue> params,
                                                     const InstanceOptions& options,
                                                     const Op::Instance* outermost) {
+  prepare_fences();
   auto instance = std::make_unique<Op::Instance>();
   ConstructionGroup& c = instance->construction;
   c.engine = std::move(engine);

@@ -244,34 +244,16 @@ bool HitMemo::belongs_to(const Binding& binding) {
   return true;
 }
 
-Result<void> HitMemo::make_outputs(Op::Instance& instance,
-                                   ThreadState& state,
-                                   const CallArgs& args,
-                                   void* stream) {
-  state.outputs.resize(outputs_.size());
-  state.made.resize(outputs_.size());
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const Output& output = outputs_[i];
-    switch (output.from) {
-      case From::kFixed:
-        state.outputs[i] = nullptr;
-        break;
-      case From::kOut:
-        state.outputs[i] = args.out;
-        break;
-      case From::kInput:
-        state.outputs[i] = args.inputs[output.input].single();
-        break;
-      case From::kMade: {
-        DeviceTable& devices = *instance.engine().devices;
-        auto made = devices.make_tensor(output.dtype, output.shape, device_->device, stream);
-        if (!made) return fail(std::move(made).error());
-        state.made[i] = std::move(*made);
-        state.outputs[i] = &state.made[i].view();
-        break;
-      }
-    }
-  }
+Result<void> HitMemo::make_output(Op::Instance& instance,
+                                  ThreadState& state,
+                                  std::size_t index,
+                                  void* stream) {
+  const Output& output = outputs_[index];
+  DeviceTable& devices = *instance.engine().devices;
+  auto made = devices.make_tensor(output.dtype, output.shape, device_->device, stream);
+  if (!made) return fail(std::move(made).error());
+  state.made[index] = std::move(*made);
+  state.outputs[index] = &state.made[index].view();
   return {};
 }
 
@@ -309,7 +291,19 @@ Result<void> HitMemo::run(Op::Instance& instance, ThreadState& state, const Call
   void* stream = default_stream_;
   if (stream_scopes_of_thread != 0)
     TENON_TRY_ASSIGN(stream, stream_for(*instance.engine().devices, *device_));
-  TENON_TRY(make_outputs(instance, state, args, stream));
+  const std::size_t n_outputs = outputs_.size();
+  if (state.outputs.size() != n_outputs) state.outputs.resize(n_outputs);
+  if (state.made.size() != n_outputs) state.made.resize(n_outputs);
+  for (std::size_t i = 0; i < n_outputs; ++i) {
+    const Output& output = outputs_[i];
+    if (output.from == From::kMade) {
+      TENON_TRY(make_output(instance, state, i, stream));
+    } else {
+      state.outputs[i] = output.from == From::kOut     ? args.out
+                         : output.from == From::kInput ? args.inputs[output.input].single()
+                                                       : nullptr;
+    }
+  }
   for (std::size_t i = 0; i < n_launches_; ++i) {
     TENON_TRY(launch(launches_[i], instance, state, args, *device_, stream));
   }

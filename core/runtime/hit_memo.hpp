@@ -104,18 +104,19 @@ class HitMemo {
   [[nodiscard]] bool keep_outputs(const OpDecl& decl, const CallFrame& frame);
   void add_geometry(const TensorView* view);
   void relate();
-  bool fits(Geometry& geometry, const TensorView& view) const;
-  [[nodiscard]] bool related_as_before() const;
-  Result<void> make_outputs(Op::Instance& instance,
-                            ThreadState& state,
-                            const CallArgs& args,
-                            void* stream);
-  static Result<void> launch(KeptLaunch& kept,
-                             Op::Instance& instance,
-                             const ThreadState& state,
-                             const CallArgs& args,
-                             const DeviceEntry& device,
-                             void* stream);
+  // Each is called in few places, all on a hit.
+  [[gnu::always_inline]] inline bool fits(Geometry& geometry, const TensorView& view) const;
+  [[nodiscard, gnu::always_inline]] inline bool related_as_before() const;
+  Result<void> make_output(Op::Instance& instance,
+                           ThreadState& state,
+                           std::size_t index,
+                           void* stream);
+  [[gnu::always_inline]] static inline Result<void> launch(KeptLaunch& kept,
+                                                           Op::Instance& instance,
+                                                           const ThreadState& state,
+                                                           const CallArgs& args,
+                                                           const DeviceEntry& device,
+                                                           void* stream);
 
   bool ready_ = false;
   bool has_out_ = false;

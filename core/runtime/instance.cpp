@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "runtime/fence.hpp"
 #include "runtime/hit_memo.hpp"
 
 namespace tenon {
@@ -99,8 +100,9 @@ Op::Instance* Engine::Internals::find_instance(std::uint64_t key) const {
 const Binding* Op::Instance::protect(ThreadState& state) const {
   const Binding* seen = binding.current.load(std::memory_order_acquire);
   while (true) {
-    state.hazard.store(seen, std::memory_order_seq_cst);
-    const Binding* again = binding.current.load(std::memory_order_seq_cst);
+    state.hazard.store(seen, std::memory_order_relaxed);
+    reader_fence();
+    const Binding* again = binding.current.load(std::memory_order_acquire);
     if (again == seen) return seen;
     seen = again;
   }
@@ -118,6 +120,7 @@ void Op::Instance::publish(std::unique_ptr<Binding> next, Retired& retired) {
 
 void Op::Instance::reclaim(Retired& retired) {
   const Binding* current = binding.current.load(std::memory_order_seq_cst);
+  if (!writer_fence()) return;  // kept until a later one succeeds
   std::vector<const Binding*> seen;
   {
     const std::lock_guard lock(running.mutex);

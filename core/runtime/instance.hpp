@@ -21,6 +21,8 @@
 
 namespace tenon {
 
+struct CompositeFrame;
+
 struct Engine::Internals {
   EngineOptions options;
   LogSink log;
@@ -184,6 +186,14 @@ struct Op::Instance {
   friend struct CompositeCalls;
   Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
   const Binding* protect(ThreadState& state) const;
+  /// The kept call that this one repeats, under a binding that still holds its kernels; or null.
+  HitMemo* remembered(ThreadState& state, const CallArgs& args) const;
+  /// What follows a call, with the binding it ran under and the one it made (0: none).
+  void end_call(ThreadState& state,
+                CompositeFrame* caller,
+                bool succeeded,
+                std::uint64_t generation,
+                std::uint64_t published);
   /// The version of the default target that a binding must have been made under.
   [[nodiscard]] std::uint64_t default_version() const;
   /// Publishes a binding and takes out those that no thread sees any more; the caller drops them

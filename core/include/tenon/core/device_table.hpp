@@ -121,6 +121,7 @@ class DeviceTable {
 
  private:
   struct Kind;
+  class DeviceMemory;
   Kind* find_kind(DeviceKind kind) const;
   Result<Kind*> enumerated(DeviceKind kind);
   struct State;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,53 +39,51 @@ enum class ErrorCode : std::uint8_t {
 /// The code as it is printed: "SignatureMismatch".
 [[nodiscard]] std::string_view name_of(ErrorCode code) noexcept;
 
-/// What failed, on what, why, and what would mend it.
+/// What failed, on what, why, and what would mend it. One pointer wide, so that a Result is little
+/// more than its value; one that was moved from has no text.
 class Error {
  public:
-  Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Error(ErrorCode code, std::string message);
+  Error(const Error& other);
+  Error(Error&&) noexcept = default;
+  Error& operator=(const Error& other);
+  Error& operator=(Error&&) noexcept = default;
+  ~Error() = default;
 
-  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
-  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+  [[nodiscard]] ErrorCode code() const noexcept { return parts().code; }
+  [[nodiscard]] const std::string& message() const noexcept { return parts().message; }
   /// What to do about it; may be empty.
-  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+  [[nodiscard]] const std::string& hint() const noexcept { return parts().hint; }
   /// Where the violated declaration stands ("norm.yaml:12:7", a plugin's path); may be empty.
-  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+  [[nodiscard]] const std::string& where() const noexcept { return parts().where; }
   /// Named facts for programs: {"argument", "x"}, {"expected", "4096"}.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& fields() const noexcept {
-    return fields_;
+    return parts().fields;
   }
 
-  Error&& with_hint(std::string hint) && {
-    hint_ = std::move(hint);
-    return std::move(*this);
-  }
-  Error&& with_where(std::string where) && {
-    where_ = std::move(where);
-    return std::move(*this);
-  }
-  Error&& with(std::string field, std::string value) && {
-    fields_.emplace_back(std::move(field), std::move(value));
-    return std::move(*this);
-  }
-  Error& with_hint(std::string hint) & {
-    hint_ = std::move(hint);
-    return *this;
-  }
+  Error&& with_hint(std::string hint) &&;
+  Error&& with_where(std::string where) &&;
+  Error&& with(std::string field, std::string value) &&;
+  Error& with_hint(std::string hint) &;
 
   /// Adds a named fact to an error that is kept; with() is for one that is being made.
-  void add(std::string field, std::string value) {
-    fields_.emplace_back(std::move(field), std::move(value));
-  }
+  void add(std::string field, std::string value);
 
   /// "SignatureMismatch: message (where); hint" on one line.
   [[nodiscard]] std::string to_string() const;
 
  private:
-  ErrorCode code_;
-  std::string message_;
-  std::string hint_;
-  std::string where_;
-  std::vector<std::pair<std::string, std::string>> fields_;
+  struct Parts {
+    ErrorCode code = ErrorCode::kInternal;
+    std::string message;
+    std::string hint;
+    std::string where;
+    std::vector<std::pair<std::string, std::string>> fields;
+  };
+  [[nodiscard]] const Parts& parts() const noexcept;
+  [[nodiscard]] Parts& own();
+
+  std::unique_ptr<Parts> parts_;
 };
 
 /// A value, or why there is none. `value()` throws tl::bad_expected_access where there is none.

@@ -24,20 +24,19 @@ inline constexpr std::size_t kMaxRank = TENON_MAX_RANK;
 /// Up to kMaxRank integers without heap memory: a shape or strides, in elements.
 class Dims {
  public:
-  Dims() = default;
+  // The first kInline values are always set.
+  Dims() { std::fill_n(values_.begin(), kInline, 0); }  // NOLINT(*-member-init): by rank
   Dims(std::initializer_list<std::int64_t> values)
       : Dims(std::span(values.begin(), values.size())) {}
   /// Ranks above kMaxRank are the caller's to refuse first; here they are cut.
-  explicit Dims(std::span<const std::int64_t> values)
-      : rank_(static_cast<std::uint32_t>(std::min(values.size(), kMaxRank))) {
+  explicit Dims(std::span<const std::int64_t> values) : Dims() {
+    rank_ = static_cast<std::uint32_t>(std::min(values.size(), kMaxRank));
     std::copy_n(values.begin(), rank_, values_.begin());
   }
-  Dims(const Dims& other) : rank_(other.rank_) {
-    std::copy_n(other.values_.begin(), rank_, values_.begin());
-  }
+  Dims(const Dims& other) : rank_(other.rank_) { copy_values(other); }
   Dims& operator=(const Dims& other) {
     rank_ = other.rank_;
-    std::copy_n(other.values_.begin(), rank_, values_.begin());
+    copy_values(other);
     return *this;
   }
 
@@ -62,8 +61,17 @@ class Dims {
   [[nodiscard]] std::string to_string() const;
 
  private:
+  static constexpr std::size_t kInline = 4;
+  // Of a fixed size where the rank allows: views are copied on every call, and a call of memmove
+  // for two values takes longer than the two.
+  void copy_values(const Dims& other) {
+    std::copy_n(other.values_.begin(), kInline, values_.begin());
+    if (rank_ > kInline)
+      std::copy_n(other.values_.begin() + kInline, rank_ - kInline, values_.begin() + kInline);
+  }
+
   std::uint32_t rank_ = 0;
-  std::array<std::int64_t, kMaxRank> values_;  // only the first rank_ are set
+  std::array<std::int64_t, kMaxRank> values_;  // the first rank_ are set, or kInline if more
 };
 
 /// Number of elements; 1 at rank 0. Nothing when it exceeds int64.
@@ -120,7 +128,8 @@ struct AddressRange {
 /// The very same view: address, shape, dtype, strides (of axes above 1), device.
 [[nodiscard]] bool same_view(const TensorView& a, const TensorView& b) noexcept;
 
-/// Memory with its release. Shared by the tensors that view it.
+/// Memory with its release. Shared by the tensors that view it. A class whose destructor gives the
+/// memory back may derive from it: storages live in shared pointers, which destroy what was made.
 class Storage {
  public:
   using Release = std::function<void(void* memory, std::size_t size_bytes)>;
