@@ -133,11 +133,10 @@ class ArithmeticVector : public VectorKernel<Call> {
   static void for_each_run(const Launch& launch, Run<T> run, Start start) {
     run.count = elements_if_one_run<3>(launch);
     if (run.count >= 0) {
-      for (std::size_t k = 0; k < 2; ++k) require_same_dtype(launch[k], launch[2], k);
       run.a_stride = run.b_stride = run.output_stride = 1;
-      run.a = static_cast<const T*>(launch[0].data());
-      run.b = static_cast<const T*>(launch[1].data());
-      run.output = static_cast<T*>(launch[2].data());
+      run.a = static_cast<const T*>(launch[0].data_or_null());
+      run.b = static_cast<const T*>(launch[1].data_or_null());
+      run.output = static_cast<T*>(launch[2].data_or_null());
       if (run.count != 0) start(run);
       return;
     }
@@ -145,11 +144,6 @@ class ArithmeticVector : public VectorKernel<Call> {
   }
 
  private:
-  static void require_same_dtype(const TensorRef& operand, const TensorRef& output, std::size_t k) {
-    if (operand.dtype() != output.dtype())
-      require_dtype(View(*operand.raw()), output.dtype(), k == 0 ? "self" : "other");
-  }
-
   template <class T, class Start>
   static void for_each_strided_run(const Launch& launch, Run<T> run, Start start) {
     const View a = view_of(launch, 0);

@@ -65,21 +65,28 @@ struct RunLoop {
   }
 };
 
-/// The element count where the first kOperands arguments are present, dense and of one shape: then
-/// they are one run, and there is no need to look at axes. Negative where they are not.
+/// The element count where the first kOperands arguments are present, dense, and alike in dtype and
+/// shape: then they are one run, and there is no need to look at axes. Negative where they are not.
 template <std::size_t kOperands>
 [[nodiscard]] std::int64_t elements_if_one_run(const Launch& launch) {
-  const ArgFacts facts(*launch.raw().call);
-  const TensorRef first = launch[0];
+  const tenon_launch& raw = launch.raw();
+  const tenon_tensor* const first = raw.tensors[raw.arg_first[0]];
+  if (first == nullptr || raw.n_args < kOperands) return -1;
   for (std::size_t k = 0; k < kOperands; ++k) {
-    if (!facts.present(k) || !facts.dense(k)) return -1;
-    const TensorRef operand = launch[k];
-    if (operand.rank() != first.rank()) return -1;
-    for (std::size_t axis = 0; axis < first.rank(); ++axis) {
-      if (operand.size(axis) != first.size(axis)) return -1;
-    }
+    const tenon_tensor* const operand = raw.tensors[raw.arg_first[k]];
+    if (operand == nullptr || raw.call->args[k].layout != TENON_LAYOUT_DENSE ||
+        operand->rank != first->rank || ElementType(operand->dtype) != ElementType(first->dtype))
+      return -1;
   }
-  return first.element_count();
+  std::int64_t count = 1;
+  for (std::int32_t axis = 0; axis < first->rank; ++axis) {
+    const std::int64_t size = first->shape[axis];
+    for (std::size_t k = 1; k < kOperands; ++k) {
+      if (raw.tensors[raw.arg_first[k]]->shape[axis] != size) return -1;
+    }
+    count *= size;
+  }
+  return count;
 }
 
 }  // namespace tenon::cpu
