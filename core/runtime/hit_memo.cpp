@@ -287,10 +287,10 @@ Result<void> HitMemo::launch(KeptLaunch& kept,
   return launch_kernel(*kept.entry->built, request);
 }
 
-Result<void> HitMemo::run(Op::Instance& instance, ThreadState& state, const CallArgs& args) {
-  void* stream = default_stream_;
-  if (stream_scopes_of_thread != 0)
-    TENON_TRY_ASSIGN(stream, stream_for(*instance.engine().devices, *device_));
+Result<void> HitMemo::place_outputs(Op::Instance& instance,
+                                    ThreadState& state,
+                                    const CallArgs& args,
+                                    void* stream) {
   const std::size_t n_outputs = outputs_.size();
   if (state.outputs.size() != n_outputs) state.outputs.resize(n_outputs);
   if (state.made.size() != n_outputs) state.made.resize(n_outputs);
@@ -304,6 +304,14 @@ Result<void> HitMemo::run(Op::Instance& instance, ThreadState& state, const Call
                                                        : nullptr;
     }
   }
+  return {};
+}
+
+Result<void> HitMemo::run(Op::Instance& instance, ThreadState& state, const CallArgs& args) {
+  void* stream = default_stream_;
+  if (stream_scopes_of_thread != 0)
+    TENON_TRY_ASSIGN(stream, stream_for(*instance.engine().devices, *device_));
+  TENON_TRY(place_outputs(instance, state, args, stream));
   for (std::size_t i = 0; i < n_launches_; ++i) {
     TENON_TRY(launch(launches_[i], instance, state, args, *device_, stream));
   }

@@ -107,6 +107,10 @@ class HitMemo {
   // Each is called in few places, all on a hit.
   [[gnu::always_inline]] inline bool fits(Geometry& geometry, const TensorView& view) const;
   [[nodiscard, gnu::always_inline]] inline bool related_as_before() const;
+  [[gnu::always_inline]] inline Result<void> place_outputs(Op::Instance& instance,
+                                                           ThreadState& state,
+                                                           const CallArgs& args,
+                                                           void* stream);
   Result<void> make_output(Op::Instance& instance,
                            ThreadState& state,
                            std::size_t index,

@@ -26,9 +26,13 @@ Error& Error::operator=(const Error& other) {
   return *this;
 }
 
-const Error::Parts& Error::parts() const noexcept {
+const Error::Parts& Error::no_parts() {
   static const Parts* const kNone = new Parts();  // never destroyed: errors may outlive statics
-  return parts_ == nullptr ? *kNone : *parts_;
+  return *kNone;
+}
+
+const Error::Parts& Error::parts() const noexcept {
+  return parts_ == nullptr ? no_parts() : *parts_;
 }
 
 Error::Parts& Error::own() {

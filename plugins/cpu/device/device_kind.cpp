@@ -23,7 +23,8 @@ void* alloc_small() {
   void* const block = std::malloc(kSmallBytes + kAlignmentBytes + sizeof(void*));
   if (block == nullptr) throw Failure(TENON_OUT_OF_MEMORY, "the host has no memory left");
   const auto past_address = reinterpret_cast<std::uintptr_t>(block) + sizeof(void*);
-  const std::uintptr_t at = (past_address + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+  const std::uintptr_t at =
+      (past_address + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
   void** const memory = static_cast<void**>(block) + (at - past_address) / sizeof(void*) + 1;
   memory[-1] = block;
   return memory;

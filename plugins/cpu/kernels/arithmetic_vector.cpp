@@ -181,8 +181,7 @@ class AddVector : public ArithmeticVector<contracts::add_fwd::Call> {
 
   void launch(const Launch& launch) const {
     // Of the call this alone: reading all of it takes longer than a small sum.
-    const auto alpha =
-        read<Number>(*launch.raw().call, contracts::add_fwd::kFieldAlpha, "alpha");
+    const auto alpha = read<Number>(*launch.raw().call, contracts::add_fwd::kFieldAlpha, "alpha");
     visit_output(launch, [&]<class T>(std::type_identity<T>) {
       Run<T> run;
       run.alpha = alpha.as_double();

@@ -1,11 +1,11 @@
 // A reason that callees share must look new to each of them.
+#include "registry/lent_reason.hpp"
+
 #include <cstring>
 #include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
-
-#include "registry/lent_reason.hpp"
 
 using tenon::detail::empty_reason;
 using tenon::detail::LentReason;

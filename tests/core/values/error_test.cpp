@@ -1,9 +1,9 @@
 // An error is one pointer, and yet a value.
+#include "tenon/core/error.hpp"
+
 #include <utility>
 
 #include <doctest/doctest.h>
-
-#include "tenon/core/error.hpp"
 
 using namespace tenon;
 

@@ -62,7 +62,8 @@ TEST_SUITE("plugins/cpu/device_kind") {
 
   TEST_CASE("memory of every size is aligned to 256 bytes and holds what is copied and filled") {
     const tenon_device_kind& kind = registered().kinds.front();
-    for (const std::uint64_t size_bytes : {0ULL, 1ULL, 255ULL, 256ULL, 512ULL, 513ULL, 100'003ULL}) {
+    for (const std::uint64_t size_bytes :
+         {0ULL, 1ULL, 255ULL, 256ULL, 512ULL, 513ULL, 100'003ULL}) {
       for (const std::uint32_t memory_kind :
            {TENON_MEMORY_DEVICE, TENON_MEMORY_PINNED, TENON_MEMORY_MANAGED}) {
         CAPTURE(size_bytes);

@@ -80,6 +80,7 @@ class Error {
     std::string where;
     std::vector<std::pair<std::string, std::string>> fields;
   };
+  [[nodiscard]] static const Parts& no_parts();
   [[nodiscard]] const Parts& parts() const noexcept;
   [[nodiscard]] Parts& own();
 
