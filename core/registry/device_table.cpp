@@ -3,10 +3,12 @@
 #include "tenon/core/device_table.hpp"
 
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 
 #include "registry/abi_text.hpp"
 #include "registry/lent_reason.hpp"
+#include "registry/process_fork.hpp"
 #include "tenon/core/plugin_record.hpp"
 #include "values/tensor_bytes.hpp"
 
@@ -39,7 +41,60 @@ struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
     std::optional<Error> failure;
   };
   std::deque<Stream> default_streams;  // parallel to devices
+  std::optional<DeviceAllocator> allocator;
+  std::atomic<bool> gave_memory{false};
+  std::uint32_t forks = 0;  // forks_seen when the table was made
+
+  [[nodiscard]] bool is_of_parent() const {
+    return forks_seen.load(std::memory_order_relaxed) != forks && !(entry.kind == DeviceKind{});
+  }
+  void* alloc(const DeviceEntry& device,
+              std::uint32_t memory_kind,
+              std::size_t size_bytes,
+              void* stream,
+              tenon_status& status,
+              tenon_reason* reason);
+  void free(const DeviceEntry& device,
+            std::uint32_t memory_kind,
+            void* memory,
+            std::size_t size_bytes,
+            void* stream) const;
 };
+
+void* DeviceTable::Kind::alloc(const DeviceEntry& device,
+                               std::uint32_t memory_kind,
+                               std::size_t size_bytes,
+                               void* stream,
+                               tenon_status& status,
+                               tenon_reason* reason) {
+  if (!gave_memory.load(std::memory_order_relaxed))
+    gave_memory.store(true, std::memory_order_relaxed);
+  if (allocator && memory_kind == TENON_MEMORY_DEVICE) {
+    void* memory = allocator->alloc(device.device, size_bytes, stream);
+    status = memory == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
+    if (memory == nullptr)
+      std::snprintf(reason->text, sizeof reason->text, "the application's allocator has none left");
+    return memory;
+  }
+  void* memory = nullptr;
+  status = entry.table.alloc(
+      entry.table.context, &device.launch, memory_kind, size_bytes, stream, &memory, reason);
+  return memory;
+}
+
+void DeviceTable::Kind::free(const DeviceEntry& device,
+                             std::uint32_t memory_kind,
+                             void* memory,
+                             std::size_t size_bytes,
+                             void* stream) const {
+  if (is_of_parent()) return;
+  if (allocator && memory_kind == TENON_MEMORY_DEVICE)
+    return allocator->free(device.device, memory, size_bytes, stream);
+  detail::LentReason reason;
+  // Nothing can be done about a failing free; the owner keeps it as its last error.
+  (void)entry.table.free(
+      entry.table.context, &device.launch, memory_kind, memory, size_bytes, stream, reason.get());
+}
 
 struct DeviceTable::State {
   std::mutex mutex;
@@ -78,7 +133,7 @@ ErrorCode code_of(tenon_status status) {
 
 }  // namespace
 
-DeviceTable::DeviceTable() : state_(std::make_unique<State>()) {}
+DeviceTable::DeviceTable() : state_(std::make_unique<State>()) { watch_forks(); }
 DeviceTable::~DeviceTable() = default;
 
 Result<void> DeviceTable::add(DeviceKindEntry kind) {
@@ -94,6 +149,7 @@ Result<void> DeviceTable::add(DeviceKindEntry kind) {
   }
   auto added = std::make_shared<Kind>();
   added->entry = std::move(kind);
+  added->forks = forks_seen.load(std::memory_order_relaxed);
   slot.store(added.get(), std::memory_order_release);
   state_->kinds.push_back(std::move(added));
   return {};
@@ -106,6 +162,30 @@ void DeviceTable::set_visible(DeviceKind kind,
     k->visible = std::move(indices);
     k->visible_from = std::move(from);
   }
+}
+
+Result<void> DeviceTable::set_allocator(DeviceKind kind, DeviceAllocator allocator) {
+  Kind* k = find_kind(kind);
+  if (k == nullptr) {
+    return fail(ErrorCode::kDeviceError,
+                "no plugin owns device kind '" + std::string(kind.name()) + "'");
+  }
+  if (!allocator.alloc || !allocator.free) {
+    return fail(ErrorCode::kUsageError,
+                "an allocator for kind '" + std::string(kind.name()) + "' needs both functions");
+  }
+  if (k->gave_memory.load(std::memory_order_relaxed)) {
+    return fail(Error(ErrorCode::kUsageError,
+                      "memory of kind '" + std::string(kind.name()) +
+                          "' was given out already, and would be freed by another allocator")
+                    .with_hint("set the allocator before the first tensor or call of the kind"));
+  }
+  k->allocator = std::move(allocator);
+  return {};
+}
+
+bool DeviceTable::is_of_parent(const DeviceEntry& device) const {
+  return find_kind(device.device.kind)->is_of_parent();
 }
 
 DeviceTable::Kind* DeviceTable::find_kind(DeviceKind kind) const {
@@ -192,6 +272,14 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
               "no plugin owns device kind '" + std::string(kind.name()) + "'")
             .with_hint("kinds that are there: " + (known.empty() ? std::string("none") : known)));
   }
+  if (k->is_of_parent()) {
+    return fail(Error(ErrorCode::kDeviceError,
+                      "devices of kind '" + std::string(kind.name()) +
+                          "' are lost: this process was forked from the one that they belong to, "
+                          "and a driver's state does not pass into a child")
+                    .with_hint("start a new program, or make the Runtime after the fork, before "
+                               "any device is used"));
+  }
   if (k->phase.load(std::memory_order_acquire) == Phase::kDone) return k;
   {
     std::unique_lock lock(state_->mutex);
@@ -277,16 +365,10 @@ Result<void*> DeviceTable::alloc(const DeviceEntry& device,
                                  std::uint32_t memory_kind,
                                  std::size_t size_bytes,
                                  void* stream) {
-  const Kind* k = find_kind(device.device.kind);
-  void* memory = nullptr;
+  Kind* k = find_kind(device.device.kind);
   detail::LentReason reason;
-  const tenon_status status = k->entry.table.alloc(k->entry.table.context,
-                                                   &device.launch,
-                                                   memory_kind,
-                                                   size_bytes,
-                                                   stream,
-                                                   &memory,
-                                                   reason.get());
+  tenon_status status = TENON_OK;
+  void* memory = k->alloc(device, memory_kind, size_bytes, stream, status, reason.get());
   if (status == TENON_OK && memory != nullptr) return memory;
   return fail(owner_error(
       status == TENON_OK ? ErrorCode::kOutOfMemory : code_of(status),
@@ -301,16 +383,7 @@ void DeviceTable::free(const DeviceEntry& device,
                        void* memory,
                        std::size_t size_bytes,
                        void* stream) {
-  const Kind* k = find_kind(device.device.kind);
-  detail::LentReason reason;
-  // Nothing can be done about a failing free; the owner keeps it as its last error.
-  (void)k->entry.table.free(k->entry.table.context,
-                            &device.launch,
-                            memory_kind,
-                            memory,
-                            size_bytes,
-                            stream,
-                            reason.get());
+  find_kind(device.device.kind)->free(device, memory_kind, memory, size_bytes, stream);
 }
 
 Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
@@ -346,6 +419,7 @@ Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
 
 Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
   const Kind* k = find_kind(device.device.kind);
+  if (k->is_of_parent()) return fail(enumerated(device.device.kind).error());
   tenon_reason reason = empty_reason();
   const tenon_status status =
       k->entry.table.synchronize(k->entry.table.context, &device.launch, &reason);
@@ -426,15 +500,7 @@ class DeviceTable::DeviceMemory final : public Storage {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory() {
-    detail::LentReason reason;
-    const tenon_device_kind& table = kind_->entry.table;
-    (void)table.free(table.context,
-                     &entry_->launch,
-                     TENON_MEMORY_DEVICE,
-                     memory(),
-                     size_bytes(),
-                     stream_,
-                     reason.get());
+    kind_->free(*entry_, TENON_MEMORY_DEVICE, memory(), size_bytes(), stream_);
   }
 
  private:

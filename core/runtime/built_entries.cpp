@@ -23,6 +23,7 @@ std::string BuiltEntry::description() const {
 }
 
 BuiltEntry::~BuiltEntry() {
+  if (devices_->is_of_parent(*device_)) return;  // to be called there, not in a forked child
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
   // instance.
   if ((device_->launch.flags & TENON_DEVICE_FLAG_SYNCHRONOUS) == 0)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "registry/process_fork.hpp"
+#include "runtime/capture_pool.hpp"
 #include "runtime/instance.hpp"
 #include "runtime/plugin_errors.hpp"
 #include "runtime/streams.hpp"
@@ -89,6 +91,7 @@ bool HitMemo::begin(const Op::Instance& instance,
   generation_ = binding.generation;
   serial_ = binding.serial;
   device_ = &device;
+  forks_ = forks_seen.load(std::memory_order_relaxed);
   default_stream_ = default_stream;
   return true;
 }
@@ -219,7 +222,8 @@ bool HitMemo::related_as_before() const {
 
 bool HitMemo::matches(const CallArgs& args) {
   if (!ready_ || (args.out != nullptr) != has_out_ || args.device ||
-      args.inputs.size() != n_inputs_)
+      args.inputs.size() != n_inputs_ ||
+      forks_seen.load(std::memory_order_relaxed) != forks_)
     return false;
   for (std::size_t i = 0; i < n_inputs_; ++i) {
     const TensorView* view = args.inputs[i].single();
@@ -250,7 +254,7 @@ Result<void> HitMemo::make_output(Op::Instance& instance,
                                   void* stream) {
   const Output& output = outputs_[index];
   DeviceTable& devices = *instance.engine().devices;
-  auto made = devices.make_tensor(output.dtype, output.shape, device_->device, stream);
+  auto made = make_output_tensor(devices, output.dtype, output.shape, device_->device, stream);
   if (!made) return fail(std::move(made).error());
   state.made[index] = std::move(*made);
   state.outputs[index] = &state.made[index].view();

@@ -1,4 +1,5 @@
 // Makes what a call returns and the caller did not give.
+#include "runtime/capture_pool.hpp"
 #include "runtime/instance.hpp"
 
 namespace tenon {
@@ -17,7 +18,7 @@ Result<void> make_output(DeviceTable& devices,
   } else if (spec.alias_input >= 0) {
     state.outputs[at] = args.inputs[static_cast<std::size_t>(spec.alias_input)].single();
   } else {
-    auto made = devices.make_tensor(spec.dtype, spec.shape, state.frame->device, stream);
+    auto made = make_output_tensor(devices, spec.dtype, spec.shape, state.frame->device, stream);
     if (!made) return fail(std::move(made).error());
     state.made[at] = std::move(*made);
     state.outputs[at] = &state.made[at].view();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "runtime/capture_pool.hpp"
 #include "runtime/streams.hpp"
 
 namespace tenon {
@@ -31,7 +32,13 @@ struct ThreadArenas {
 
 WorkspaceArena::~WorkspaceArena() {
   for (const Block& block : blocks_)
-    devices_->free(*device_, TENON_MEMORY_DEVICE, block.memory, block.size_bytes, stream_);
+    devices_->free(*device_, TENON_MEMORY_DEVICE, block.memory, block.size_bytes, alloc_stream_);
+}
+
+std::size_t WorkspaceArena::held_bytes() const {
+  std::size_t sum = 0;
+  for (const Block& block : blocks_) sum += block.size_bytes;
+  return sum;
 }
 
 Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
@@ -39,14 +46,12 @@ Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
   while (top_.block < blocks_.size() && blocks_[top_.block].size_bytes - top_.used < size)
     top_ = {top_.block + 1, 0};
   if (top_.block == blocks_.size()) {
-    TENON_TRY(require_not_capturing(*devices_, *device_, stream_, "making a workspace"));
+    TENON_TRY(require_not_capturing(*devices_, *device_, alloc_stream_, "making a workspace"));
     // A block of its own, at least as large as all before it together: few blocks, whatever the
     // order of sizes.
-    std::size_t sum = 0;
-    for (const Block& block : blocks_) sum += block.size_bytes;
-    const std::size_t grown = std::max({size, sum, kLeastBlock});
+    const std::size_t grown = std::max({size, held_bytes(), kLeastBlock});
     void* memory = nullptr;
-    TENON_TRY_ASSIGN(memory, devices_->alloc(*device_, TENON_MEMORY_DEVICE, grown, stream_));
+    TENON_TRY_ASSIGN(memory, devices_->alloc(*device_, TENON_MEMORY_DEVICE, grown, alloc_stream_));
     blocks_.push_back({static_cast<std::byte*>(memory), grown});
   }
   void* taken = blocks_[top_.block].memory + top_.used;
@@ -57,6 +62,10 @@ Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
 WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,
                                     const DeviceEntry* device,
                                     void* stream) {
+  if (open_captures_of_thread != 0) {
+    if (CapturePool* pool = capture_of_thread(*devices, device->device))
+      return pool->workspace_of(stream);
+  }
   static thread_local ThreadArenas mine;
   for (const auto& arena : mine.arenas) {
     if (arena->is_for(devices.get(), device, stream)) return *arena;

@@ -14,7 +14,16 @@ namespace tenon {
 class WorkspaceArena {
  public:
   WorkspaceArena(std::shared_ptr<DeviceTable> devices, const DeviceEntry* device, void* stream)
-      : devices_(std::move(devices)), device_(device), stream_(stream) {}
+      : WorkspaceArena(std::move(devices), device, stream, stream) {}
+  /// Of a capture: memory is allocated on another stream, which does not capture.
+  WorkspaceArena(std::shared_ptr<DeviceTable> devices,
+                 const DeviceEntry* device,
+                 void* stream,
+                 void* alloc_stream)
+      : devices_(std::move(devices)),
+        device_(device),
+        stream_(stream),
+        alloc_stream_(alloc_stream) {}
   ~WorkspaceArena();
   WorkspaceArena(const WorkspaceArena&) = delete;
   WorkspaceArena& operator=(const WorkspaceArena&) = delete;
@@ -34,6 +43,8 @@ class WorkspaceArena {
   };
   [[nodiscard]] Mark mark() const { return top_; }
   void release(Mark mark) { top_ = mark; }
+  /// What it holds, taken or not.
+  [[nodiscard]] std::size_t held_bytes() const;
   /// 256-byte aligned bytes.
   Result<void*> take(std::size_t size_bytes);
 
@@ -45,12 +56,13 @@ class WorkspaceArena {
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
   void* stream_;
+  void* alloc_stream_;
   std::vector<Block> blocks_;
   Mark top_;
 };
 
-/// This thread's arena for a device and stream. [any-thread] No lock; allocates at the thread's
-/// first use.
+/// This thread's arena for a device and stream, or the open CaptureScope's. [any-thread] No lock;
+/// allocates at the thread's first use.
 WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,
                                     const DeviceEntry* device,
                                     void* stream);

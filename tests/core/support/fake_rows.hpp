@@ -311,8 +311,14 @@ struct FakeKind {
   std::atomic<int> enumerations = 0;
   std::atomic<std::int64_t> live_bytes = 0;
   std::atomic<int> allocations = 0;
-  std::atomic<bool> capturing = false;      ///< every stream captures
+  std::atomic<bool> capturing = false;      ///< every stream captures, or capturing_stream alone
+  void* capturing_stream = nullptr;
+  bool makes_streams = false;
+  std::atomic<int> streams = 0;  ///< made and not yet given back
   std::atomic<const char*> left = nullptr;  ///< what an earlier launch left behind
+  [[nodiscard]] bool captures(void* stream) const {
+    return capturing && (capturing_stream == nullptr || capturing_stream == stream);
+  }
   std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
   std::vector<tenon_str> arch_strs;
   std::vector<tenon_str> second_strs;
@@ -360,10 +366,14 @@ struct FakeKind {
                  const tenon_device*,
                  std::uint32_t,
                  std::uint64_t size,
-                 void*,
+                 void* stream,
                  void** out,
-                 tenon_reason*) -> tenon_status {
+                 tenon_reason* reason) -> tenon_status {
       auto& self = *static_cast<FakeKind*>(c);
+      if (self.capturing_stream != nullptr && self.captures(stream)) {
+        std::snprintf(reason->text, sizeof reason->text, "the stream captures");
+        return TENON_INVALID_ARGUMENT;
+      }
       if (self.fail_allocs > 0) {
         --self.fail_allocs;
         return TENON_OUT_OF_MEMORY;
@@ -399,10 +409,25 @@ struct FakeKind {
       return TENON_OK;
     };
     k.stream_is_capturing =
-        [](void* c, const tenon_device*, void*, std::uint32_t* yes, tenon_reason*) -> tenon_status {
-      *yes = static_cast<FakeKind*>(c)->capturing ? 1 : 0;
+        [](void* c, const tenon_device*, void* stream, std::uint32_t* yes, tenon_reason*)
+        -> tenon_status {
+      *yes = static_cast<FakeKind*>(c)->captures(stream) ? 1 : 0;
       return TENON_OK;
     };
+    if (makes_streams) {
+      k.stream_create =
+          [](void* c, const tenon_device*, void** stream, tenon_reason*) -> tenon_status {
+        ++static_cast<FakeKind*>(c)->streams;
+        *stream = new char;
+        return TENON_OK;
+      };
+      k.stream_destroy =
+          [](void* c, const tenon_device*, void* stream, tenon_reason*) -> tenon_status {
+        --static_cast<FakeKind*>(c)->streams;
+        delete static_cast<char*>(stream);
+        return TENON_OK;
+      };
+    }
     k.last_error =
         [](void* c, const tenon_device*, std::uint32_t, tenon_reason* reason) -> tenon_status {
       const char* text = static_cast<FakeKind*>(c)->left;

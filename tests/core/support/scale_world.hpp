@@ -55,6 +55,7 @@ struct ScaleWorld {
     copy_plan = std::make_shared<HandPlan>("CopyFwdOp", "copy_fwd");
     REQUIRE(engine->registry().add_op(plan));
     REQUIRE(engine->registry().add_op(copy_plan));
+    kind.makes_streams = true;
     device_plugin = &FakePlugin::make("dev");
     device_plugin->own_kind(kind.table("fake"));
     copy = &device_plugin->add("CopyFwdOp", copy_plan->decl().interfaces[0], "copy");

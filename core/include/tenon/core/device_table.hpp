@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,17 @@ struct DeviceKindEntry {
   tenon_device_kind table;  ///< normalised: what the plugin did not fill is null
 };
 
+/// An application's own pool for the memory of a device kind.
+/// Owner    kept until the last of its memory has come back: tensors may outlive the Runtime, and a
+///          thread keeps workspaces for its next call.
+/// Threads  both functions are called from any thread, several at a time, and do not throw
+struct DeviceAllocator {
+  /// At least 256-byte aligned memory of the device, usable on `stream` at once; null: none is left.
+  std::function<void*(Device device, std::size_t size_bytes, void* stream)> alloc;
+  /// Takes back what alloc gave, with the same size, once `stream` has passed this point.
+  std::function<void(Device device, void* memory, std::size_t size_bytes, void* stream)> free;
+};
+
 /// All device kinds of a Runtime. Devices are enumerated at first need, once per kind.
 class DeviceTable {
  public:
@@ -82,6 +94,12 @@ class DeviceTable {
   /// is the setting that says so, for errors.
   void set_visible(DeviceKind kind, std::vector<std::int32_t> indices, std::string from = {});
 
+  /// From here on outputs, workspaces and what plugins ask the host for come from the application's
+  /// pool; pinned and managed memory still comes from the owner. To be set before the first memory
+  /// of the kind is asked for. @errors UsageError: a function is missing, memory was given already;
+  /// DeviceError: no such kind.
+  Result<void> set_allocator(DeviceKind kind, DeviceAllocator allocator);
+
   [[nodiscard]] const DeviceKindEntry* kind(DeviceKind kind) const;
   [[nodiscard]] std::vector<const DeviceKindEntry*> kinds() const;
   /// Every device of the kind; enumerates at first use. An empty list comes with the owner's
@@ -94,6 +112,10 @@ class DeviceTable {
   /// One device. @errors DeviceError: no such kind, index out of range (the range is named),
   /// hidden, failed.
   Result<const DeviceEntry*> find(Device device);
+
+  /// Whether this is a forked child and the device, of another kind than cpu, is its parent's: its
+  /// owner must not be called any more. find() says so in an error.
+  [[nodiscard]] bool is_of_parent(const DeviceEntry& device) const;
 
   // ---- Memory and streams, through the kind's owner
   // ---------------------------------------------------
