@@ -203,6 +203,12 @@ void* GpuDevices::alloc(const DeviceFacts& device,
               index);
         mine.has_pool = true;
       });
+      if (stream_is_capturing(device, stream)) {
+        // It would become a part of the graph, valid within a replay only.
+        throw Failure(TENON_INVALID_ARGUMENT,
+                      "the stream captures, and memory that is made in a capture lives within a "
+                      "replay only: give outputs, or hold a tenon::CaptureScope");
+      }
       if (mine.has_pool) {
         check(TENON_GPU(MallocFromPoolAsync)(&memory, size, mine.pool, stream_of(device, stream)),
               what.c_str(),

@@ -127,6 +127,8 @@ void check_beyond_31_bits(Bench& bench);
 void check_hits(Bench& bench);
 void check_streams(Bench& bench);
 void check_capture(Bench& bench);
+/// Scopes of captures, the application's allocator, a forked child.
+void check_memory(Bench& bench, const std::vector<std::string>& plugins);
 /// With a second card of the kind: copies between the two, calls on it, a stream of the wrong one.
 void check_two_cards(Bench& bench);
 void check_errors(Bench& bench,

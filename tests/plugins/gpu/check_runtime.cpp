@@ -5,121 +5,12 @@
 #include <cstring>
 
 #include "check.hpp"
+#include "samples.hpp"
 
 namespace tenon::gpu_check {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-tenon_reason empty_reason() {
-  tenon_reason reason{};
-  reason.struct_size = sizeof(reason);
-  reason.arg_index = -1;
-  return reason;
-}
-
-/// A call with its tensors on the device, ready to be repeated.
-struct Ready {
-  Op op;
-  std::vector<Tensor> inputs;
-  Tensor out;
-  std::vector<const TensorView*> views;
-  std::vector<TensorArg> arguments;
-
-  Result<void> operator()() { return op.call_out(arguments, out.view()); }
-};
-
-std::unique_ptr<Ready> make_ready(Bench& bench, const Call& call, const std::string& key) {
-  std::vector<Tensor> inputs;
-  for (const auto& [name, tensor] : call.inputs) inputs.push_back(to_device(bench, tensor));
-  auto ready = std::make_unique<Ready>(
-      Ready{must(bench.make(call, key)),
-            std::move(inputs),
-            to_device(bench, make_host(call.dtype, call.out_shape, call.out_layout)),
-            {},
-            {}});
-  // Absent optional inputs stay null.
-  const OpDecl& decl = ready->op.decl();
-  ready->views.assign(decl.inputs.size(), nullptr);
-  for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    ready->views[*decl.input_index(call.inputs[i].first)] = &ready->inputs[i].view();
-  for (const TensorView* const& view : ready->views)
-    ready->arguments.push_back(view == nullptr ? TensorArg{} : TensorArg{&view, 1});
-  return ready;
-}
-
-/// One call of each op that reaches each kernel type.
-std::vector<Call> sample_calls() {
-  std::mt19937_64 random(21);
-  const DType dtype = DType::kBFloat16;
-  const auto tensor = [&](const Dims& shape) {
-    const Tensor made = make_host(dtype, shape, Layout::kDense);
-    fill(made, Values::kNormal, random);
-    return made;
-  };
-  const Dims rows{64, 1024};
-  std::vector<Call> calls;
-  const auto add = [&](const char* op,
-                       const char* interface,
-                       std::vector<NamedValue> params,
-                       std::vector<std::pair<std::string, Tensor>> inputs,
-                       const Dims& out) {
-    calls.push_back({op,
-                     interface,
-                     std::move(params),
-                     std::move(inputs),
-                     dtype,
-                     out,
-                     Layout::kDense,
-                     1,
-                     false,
-                     std::nullopt});
-  };
-  add("AddFwdOp", "add_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
-  add("MulFwdOp", "mul_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
-  add("GeluFwdOp", "gelu_fwd", {}, {{"x", tensor(rows)}}, rows);
-  add("CopyFwdOp", "copy_fwd", {}, {{"x", tensor(rows)}}, rows);
-  add("RMSNormFwdOp",
-      "rms_norm_fwd",
-      {{"normalized_shape", Value({1024})}},
-      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}},
-      rows);
-  add("LayerNormFwdOp",
-      "layer_norm_fwd",
-      {{"normalized_shape", Value({1024})}},
-      {{"x", tensor(rows)}, {"weight", tensor(Dims{1024})}, {"bias", tensor(Dims{1024})}},
-      rows);
-  add("SoftmaxFwdOp", "softmax_fwd", {}, {{"x", tensor(rows)}}, rows);
-  add("SumFwdOp", "sum_fwd", {{"dim", Value({-1})}}, {{"x", tensor(Dims{2, 262144})}}, Dims{2});
-  add("MatMulFwdOp",
-      "matmul_fwd",
-      {},
-      {{"a", tensor(Dims{128, 256})}, {"b", tensor(Dims{256, 64})}},
-      Dims{128, 64});
-  return calls;
-}
-
-template <class Visit>
-void over_samples(Bench& bench, Visit visit) {
-  for (const Call& call : sample_calls()) {
-    for (const std::string& key : bench.keys(call.op, call.dtype)) {
-      auto ready = make_ready(bench, call, key);
-      const std::string group = call.op + " " + key;
-      if (const auto first = (*ready)(); !first) {
-        bench.tally().fail(group, "first call: " + first.error().to_string());
-        continue;
-      }
-      must(bench.devices().synchronize(bench.entry()));
-      visit(*ready, group);
-    }
-  }
-}
-
-std::vector<std::byte> bytes_of(Bench& bench, const Tensor& tensor) {
-  const Tensor host = to_host(bench, tensor);
-  const auto* first = static_cast<const std::byte*>(host.storage()->memory());
-  return {first, first + host.storage()->size_bytes()};
-}
 
 }  // namespace
 

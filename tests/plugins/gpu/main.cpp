@@ -46,7 +46,7 @@ Arguments parse(int count, char** texts) {
   }
   if (out.kinds.empty()) out.kinds = {"cuda", "hip-nvidia"};
   if (out.parts.empty())
-    out.parts = {"values", "long", "hits", "streams", "capture", "errors", "two", "big"};
+    out.parts = {"values", "long", "hits", "streams", "capture", "memory", "errors", "two", "big"};
   return out;
 }
 
@@ -105,6 +105,7 @@ bool run_kind(const Arguments& arguments, const std::string& kind) {
     if (part == "hits") check_hits(bench);
     if (part == "streams") check_streams(bench);
     if (part == "capture") check_capture(bench);
+    if (part == "memory") check_memory(bench, arguments.plugins);
     if (part == "errors") check_errors(bench, arguments.program, arguments.plugins);
     if (part == "two") check_two_cards(bench);
     if (part == "big") check_beyond_31_bits(bench);
