@@ -11,7 +11,13 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t kAlign = 256;
-constexpr std::size_t kLeastBlock = 64 * 1024;
+constexpr std::size_t kLeastBlock = std::size_t{64} * 1024;
+
+// Of the main thread, where a leak checker finds them.
+std::vector<std::unique_ptr<WorkspaceArena>>& kept_arenas() {
+  static auto* const kKept = new std::vector<std::unique_ptr<WorkspaceArena>>;
+  return *kKept;
+}
 
 struct ThreadArenas {
   std::vector<std::unique_ptr<WorkspaceArena>> arenas;
@@ -22,9 +28,7 @@ struct ThreadArenas {
     // The main thread ends with the process, and the end of the process calls nothing of any
     // plugin.
     if (gettid() != getpid()) return;
-    // Kept where a leak checker finds them.
-    static auto* const kKept = new std::vector<std::unique_ptr<WorkspaceArena>>;
-    *kKept = std::move(arenas);
+    kept_arenas() = std::move(arenas);
   }
 };
 
