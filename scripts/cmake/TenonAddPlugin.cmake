@@ -7,11 +7,12 @@
 #     [STATIC]                   a static library for hosts that call tenon_register_static()
 #     [TARGET name]              name of the CMake target; default: NAME
 #     [OUTPUT_DIRECTORY dir]     default: TENON_PLUGIN_OUTPUT_DIRECTORY where set, else CMake's own
-#     [UNCHECKED])               leaves out the check after linking; for plugins that are broken on purpose
+#     [UNCHECKED])               leaves out the check after linking and the test; for plugins that are broken on purpose
 #
 # NAME is the plugin's id: [a-z][a-z0-9-]*. The module exports tenon_plugin_v0 and nothing else, resolves every
 # symbol when it is linked and when it is loaded, keeps the symbols of static libraries to itself, and has no symbol
-# that the dynamic linker would share with another plugin.
+# that the dynamic linker would share with another plugin. Where the project calls enable_testing(), a test
+# <target>.lint runs tenon-plugin-lint on it, beside the plugins that come with Tenon.
 
 # As a script (cmake -DFILE=... -DNM=... -DREADELF=... -P TenonAddPlugin.cmake) this file is the check after linking.
 if(CMAKE_SCRIPT_MODE_FILE AND CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
@@ -103,6 +104,22 @@ function(tenon_link_plugin target name)
   endif()
 endfunction()
 
+# The test <target>.lint, by the command of the package or of this tree.
+function(tenon_add_lint_test target)
+  if(TARGET tenon_plugin_lint)
+    add_test(NAME ${target}.lint COMMAND tenon_plugin_lint "$<TARGET_FILE:${target}>")
+  elseif(TENON_PLUGIN_LINT)
+    set(beside "")
+    if(EXISTS "${TENON_PLUGIN_DIR}")
+      set(beside --beside "${TENON_PLUGIN_DIR}")
+    endif()
+    add_test(NAME ${target}.lint COMMAND "${TENON_PLUGIN_LINT}" ${beside} "$<TARGET_FILE:${target}>")
+  else()
+    return()
+  endif()
+  set_tests_properties(${target}.lint PROPERTIES LABELS lint TIMEOUT 60)
+endfunction()
+
 function(tenon_add_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "STATIC;UNCHECKED" "TARGET;OUTPUT_DIRECTORY" "SOURCES;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
@@ -146,5 +163,8 @@ function(tenon_add_plugin name)
       COMMAND "${CMAKE_COMMAND}" "-DFILE=$<TARGET_FILE:${arg_TARGET}>" "-DNM=${CMAKE_NM}" "-DREADELF=${CMAKE_READELF}"
               -P "${TENON_ADD_PLUGIN_FILE}"
       VERBATIM)
+  endif()
+  if(NOT arg_UNCHECKED)
+    tenon_add_lint_test(${arg_TARGET})
   endif()
 endfunction()
