@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks what no test sees: format, layers, comments, exports of built plugins, clang-tidy. Same by hand and in CI.
+# Checks what no test sees: format, layers, comments, types of the ABI, built plugins, clang-tidy. Same by hand and in CI.
 #
 # Usage: scripts/check.sh [--fix] [--tidy=all|changed|none] [--base=REF] [STEP...]
 #   --fix       let clang-format edit files (nothing else ever edits)
 #   --tidy      which sources clang-tidy reads: all, those that differ from REF (default), none
 #   --base      what "changed" compares with; default: the merge base with main, or HEAD~1 on main itself
-#   STEP        format, layers, comments, exports, tidy; default: all of them
+#   STEP        format, layers, comments, abi, exports, lint, tidy; default: all of them
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"
@@ -16,7 +16,7 @@ for argument in "$@"; do
     --fix) fix=yes ;;
     --tidy=all | --tidy=changed | --tidy=none) tidy_scope=${argument#*=} ;;
     --base=*) base=${argument#*=} ;;
-    format | layers | comments | exports | tidy) steps+=("$argument") ;;
+    format | layers | comments | abi | exports | lint | tidy) steps+=("$argument") ;;
     -h | --help)
       sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
@@ -27,7 +27,7 @@ for argument in "$@"; do
       ;;
   esac
 done
-((${#steps[@]})) || steps=(format layers comments exports tidy)
+((${#steps[@]})) || steps=(format layers comments abi exports lint tidy)
 
 sources() { git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do [[ -f $file ]] && echo "$file"; done; }
 
@@ -50,6 +50,29 @@ check_format() {
 check_layers() { python3 scripts/check_layers.py; }
 
 check_comments() { python3 scripts/check_comments.py; }
+
+# The header's types against those of the last release. Without abidiff it says so, which is no failure.
+check_abi() {
+  local status=0
+  python3 scripts/abi_diff.py || status=$?
+  ((status == 0 || status == 77))
+}
+
+# Every rule for finished plugin files, on the plugins that a build made.
+check_lint() {
+  local lint folder found=0 status=0
+  for lint in build*/bin/tenon-plugin-lint; do
+    folder=$(dirname "$(dirname "$lint")")/lib/tenon/plugins
+    [[ -x $lint && -d $folder ]] || continue
+    found=1
+    "$lint" "$folder" || status=1
+  done
+  if ((found == 0)); then
+    echo "no plugin is built (scripts/test.sh or a preset builds them)"
+    return 1
+  fi
+  return $status
+}
 
 # Each plugin that a build made shows the world one symbol, and asks for none of Tenon's.
 check_exports() {
