@@ -1,12 +1,18 @@
 // Each rule of tenon-plugin-lint finds its fault, says what to do, and leaves sound plugins alone.
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "code.hpp"
+#include "device_code.hpp"
 #include "image.hpp"
+#include "libraries.hpp"
 #include "report.hpp"
 #include "rules.hpp"
 
@@ -198,6 +204,38 @@ TEST_SUITE("lint/image") {
     const auto reports = lint({std::string(TENON_LINTED) + "/nowhere.tenon.so"}, {});
     REQUIRE(reports.size() == 1);
     CHECK(has(rows(reports[0], "identity"), "failed: the file cannot be read"));
+  }
+
+  TEST_CASE("mutated and cut files never crash the reader or what walks over its code") {
+    std::string problem;
+    const auto good = read_file(linted("wide-stripped"), problem);
+    REQUIRE(good);
+    std::mt19937 random(20261130);
+    std::size_t read = 0;
+    for (int round = 0; round < 3000; ++round) {
+      std::string bytes = *good;
+      // Mostly in the headers, else anywhere.
+      const std::size_t range = round % 2 == 0 ? 4096 : bytes.size();
+      for (int edits = 1 + round % 4; edits > 0; --edits) {
+        const std::size_t at = random() % range;
+        const std::size_t width = std::min<std::size_t>(1U << (random() % 4), bytes.size() - at);
+        const std::uint64_t value = random() % 3 == 0 ? ~std::uint64_t{0} : random();
+        std::memcpy(bytes.data() + at, &value, width);
+      }
+      if (round % 5 == 0) bytes.resize(random() % bytes.size());
+      const auto image = Image::parse(std::move(bytes));
+      if (!image) continue;
+      ++read;
+      (void)find_device_code(*image);
+      std::size_t walked = 0;
+      for (const std::uint64_t entry : image->init_array()) {
+        if (++walked > 8) break;
+        (void)is_jump_alone(*image, entry);
+        (void)find_beyond_baseline(*image, entry);
+        (void)image->name_of(entry);
+      }
+    }
+    CHECK(read > 1000);
   }
 }
 
