@@ -318,6 +318,12 @@ class Validator {
     const std::string own = staged_.plugin->id + ":";
     for (const std::string& over : type.preferred_over) {
       if (over.ends_with(":*") || !over.starts_with(own)) continue;
+      if (over == type.qualified) {
+        return reject(staged_,
+                      TENON_INVALID_ARGUMENT,
+                      "kernel type '" + type.key + "' of interface '" + interface +
+                          "' is preferred_over itself, which is a circle of one");
+      }
       const bool there = std::any_of(
           types.begin(), types.end(), [&](const auto& t) { return t->qualified == over; });
       const bool dropped = std::any_of(record_.rejected_rows.begin(),
