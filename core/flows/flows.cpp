@@ -1,5 +1,6 @@
 // The flows of one step: direct, elementwise, row_norm, reduce, matmul. And the list of all flows.
 #include <array>
+#include <limits>
 
 #include "flows/composed_flows.hpp"
 
@@ -68,10 +69,12 @@ class MatMulFlow final : public Flow {
 
 // Reductions over the axes that the parameter `dim` names: an int, a list, or None and the empty
 // list for all. An input has its kept axes first, in order, then its reduced ones; a result has the
-// kept ones only.
+// kept ones only. What is neutral along a reduced axis differs: a sum's 0, a maximum's -inf, ...
 class ReduceFlow final : public Flow {
  public:
-  [[nodiscard]] std::string_view name() const override { return "reduce"; }
+  ReduceFlow(std::string_view name, double pad_value) : name_(name), pad_value_(pad_value) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] double pad_value() const override { return pad_value_; }
 
   [[nodiscard]] bool flow_values(const FlowContext& context,
                                  std::span<tenon_value> values) const override {
@@ -151,16 +154,31 @@ class ReduceFlow final : public Flow {
     }
     return mask;
   }
+
+  std::string_view name_;
+  double pad_value_;
 };
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const DirectFlow kDirect;
 const ElementwiseFlow kElementwise;
 const MatMulFlow kMatMul;
-const ReduceFlow kReduce;
+const ReduceFlow kReduce("reduce", 0);
+const ReduceFlow kReduceMax("reduce_max", -kInfinity);
+const ReduceFlow kReduceMin("reduce_min", kInfinity);
+const ReduceFlow kReduceProd("reduce_prod", 1);
 const RowNormFlow kRowNorm;
 
-std::array<const Flow*, 6> all_flows() {
-  return {&add_row_norm_flow(), &kDirect, &kElementwise, &kMatMul, &kReduce, &kRowNorm};
+std::array<const Flow*, 9> all_flows() {
+  return {&add_row_norm_flow(),
+          &kDirect,
+          &kElementwise,
+          &kMatMul,
+          &kReduce,
+          &kReduceMax,
+          &kReduceMin,
+          &kReduceProd,
+          &kRowNorm};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What selection may know of a tensor: its layout, alignment and width.
+#include <algorithm>
 #include <bit>
 
 #include "registry/selection.hpp"
@@ -81,6 +82,19 @@ void facts_with_copies(std::span<const tenon_arg_facts> facts,
     out[i] = is_copied(i) ? dense_facts(facts[i], dense_wide[i] != 0) : facts[i];
     if (out[i].alias_of >= 0 && is_copied(static_cast<std::size_t>(out[i].alias_of)))
       out[i].alias_of = -1;
+  }
+}
+
+void facts_for(const KernelType& type,
+               std::span<const tenon_arg_facts> facts,
+               std::span<const std::uint8_t> dense_wide,
+               std::span<const ArgSize> sizes,
+               std::uint64_t copied,
+               std::span<tenon_arg_facts> out) {
+  facts_with_copies(facts, dense_wide, copied, out);
+  if (type.alignment() == 1) return;
+  for (std::size_t i = 0; i < std::min(sizes.size(), kMaxCopiedArgs); ++i) {
+    if (((copied >> i) & 1u) != 0 && wide_once_padded(type, sizes[i])) out[i].wide = 1;
   }
 }
 

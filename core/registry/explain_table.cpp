@@ -20,6 +20,8 @@ std::string line_of(const CandidateReport& c) {
   for (std::size_t i = 0; i < c.with.size(); ++i) line += (i == 0 ? "  with " : ", ") + c.with[i];
   for (std::size_t i = 0; i < c.copies.size(); ++i)
     line += (i == 0 ? "  on a dense copy of " : ", ") + c.copies[i];
+  for (std::size_t i = 0; i < c.passed.size(); ++i)
+    line += (i == 0 ? "  gets " : ", ") + c.passed[i].to_string();
   if (!c.reason.text.empty()) line += "  " + c.reason.text;
   return line;
 }
@@ -55,6 +57,16 @@ std::string text_of(const StageExplanation& stage) {
 }
 
 }  // namespace
+
+std::string PassedReport::to_string() const {
+  std::string text = arg;
+  if (!stored_as.empty()) text += (cast ? " cast to " : " as ") + stored_as;
+  if (padded) {
+    text += stored_as.empty() ? " padded" : " and padded";
+    if (padded_to != 0) text += " to " + std::to_string(padded_to);
+  }
+  return text;
+}
 
 std::string Explanation::table() const {
   std::string text = fmt::format("{} on {}, target {}\n",

@@ -80,17 +80,37 @@ class Selector {
       if (refused_as_is_[i].final || !type.serves(q_.kind)) return false;
       return serves_with_copies(i);
     }
-    copied_[i] = 0;
+    copied_[i] = stand_ins(type);
     if (round == 1) refused_as_is_.resize(q_.table.types.size());
-    return asks(i, round, q_.facts);
+    if (copied_[i] == 0) return asks(i, round, q_.facts);
+    facts_for(type, q_.facts, q_.dense_wide, q_.sizes, copied_[i], round_facts_);
+    return asks(i, round, round_facts_);
+  }
+
+  [[nodiscard]] StandIn stand_in(const KernelType& type, std::size_t arg) const {
+    const auto dtype = dtype_from_abi(q_.dtypes[arg]);
+    if (!dtype) return {};
+    return stand_in_for(type, *dtype, arg < q_.sizes.size() ? q_.sizes[arg] : ArgSize{});
+  }
+
+  // The arguments that the type never gets but as a copy of the flow's: cast, or padded.
+  [[nodiscard]] std::uint64_t stand_ins(const KernelType& type) const {
+    if (type.stored.empty() && type.alignment() == 1) return 0;
+    std::uint64_t mask = 0;
+    for (std::size_t a = 0; a < std::min(q_.facts.size(), kMaxCopiedArgs); ++a) {
+      if (q_.facts[a].present != 0 && stand_in(type, a).copies()) mask |= std::uint64_t{1} << a;
+    }
+    return mask;
   }
 
   // Adds arguments to the set of copies while that is what stands in the way.
   bool serves_with_copies(std::size_t i) {
     const KernelType& type = *q_.table.types[i];
+    const std::uint64_t own = stand_ins(type);
     std::uint64_t copies = 0;
     for (std::size_t a = 0; a < q_.facts.size(); ++a) {
-      if (q_.facts[a].present != 0 && !q_.interface.args[a].list && !type.takes(q_.facts[a].layout))
+      if (q_.facts[a].present != 0 && !q_.interface.args[a].list && ((own >> a) & 1u) == 0 &&
+          !type.takes(q_.facts[a].layout))
         copies |= std::uint64_t{1} << a;
     }
     if (copies == 0) {
@@ -98,8 +118,9 @@ class Selector {
       if (at_fault < 0) return false;
       copies = std::uint64_t{1} << at_fault;
     }
+    copies |= own;
     for (std::size_t tries = 0; tries <= q_.facts.size(); ++tries) {
-      facts_with_copies(q_.facts, q_.dense_wide, copies, round_facts_);
+      facts_for(type, q_.facts, q_.dense_wide, q_.sizes, copies, round_facts_);
       copied_[i] = copies;
       last_copyable_ = -1;
       if (asks(i, 2, round_facts_)) return true;
@@ -199,7 +220,62 @@ class Selector {
           [&] { return layouts(type); },
           [&] { return std::string(layout_name(facts[a].layout)); });
     }
+    return can_be_passed(i, round);
+  }
+
+  // Whether the device has what casts and pads the arguments of type i.
+  bool can_be_passed(std::size_t i, std::uint32_t round) {
+    const KernelType& type = *q_.table.types[i];
+    if (type.stored.empty() && type.alignment() == 1) return true;
+    for (std::size_t a = 0; a < q_.facts.size(); ++a) {
+      if (q_.facts[a].present == 0) continue;
+      const std::string why = why_not_passed(type, a);
+      if (why.empty()) continue;
+      refused_as_is(i).final = true;
+      if (report_ != nullptr) {
+        const StandIn passed = stand_in(type, a);
+        const auto dtype = dtype_from_abi(q_.dtypes[a]);
+        say(i, round, Verdict::kUnavailable).reason = {
+            passed.casts ? TENON_REASON_DTYPE : TENON_REASON_LAYOUT,
+            q_.interface.args[a].name,
+            passed.casts ? "storage" : "alignment",
+            passed.casts ? std::string(name_of(passed.dtype)) : std::to_string(type.alignment()),
+            dtype ? std::string(name_of(*dtype)) : std::string(),
+            why};
+      }
+      return false;
+    }
     return true;
+  }
+
+  // What the flow lacks for passing argument `arg` to the type; empty where it lacks nothing.
+  [[nodiscard]] std::string why_not_passed(const KernelType& type, std::size_t arg) const {
+    const StandIn passed = stand_in(type, arg);
+    if (!passed.copies()) return {};
+    const InterfaceArgDecl& a = q_.interface.args[arg];
+    const std::string wish =
+        passed.casts
+            ? "takes " + a.name + " as " + std::string(name_of(passed.dtype))
+            : "takes " + a.name + " padded to a multiple of " + std::to_string(type.alignment());
+    if (arg >= kMaxCopiedArgs) {
+      return wish + ", and only the first " + std::to_string(kMaxCopiedArgs) +
+             " arguments can be passed otherwise than they are";
+    }
+    const DType own = *dtype_from_abi(q_.dtypes[arg]);
+    const DType made = passed.casts ? passed.dtype : own;
+    const auto lacks = [&](DType from, DType to) {
+      return q_.converts != nullptr && q_.converts(from, to)
+                 ? std::string()
+                 : wish + ", and device kind '" + std::string(q_.kind.name()) + "' has no " +
+                       (from == to ? "CopyFwdOp kernel for " + std::string(name_of(from))
+                                   : "CastFwdOp kernel from " + std::string(name_of(from)) +
+                                         " to " + std::string(name_of(to)));
+    };
+    std::string why;
+    if (a.role != TENON_ROLE_OUT) why = lacks(own, made);
+    if (why.empty() && a.role != TENON_ROLE_IN) why = lacks(made, own);
+    if (why.empty() && a.role != TENON_ROLE_OUT && passed.pads) why = lacks(made, made);
+    return why;
   }
 
   bool applicable(std::size_t i, std::uint32_t round, std::span<const tenon_arg_facts> facts) {
@@ -355,11 +431,32 @@ class Selector {
     c.round = round;
     c.verdict = verdict;
     c.by = std::move(by);
-    for (std::size_t a = 0; a < q_.facts.size() && round == 2; ++a) {
-      if (((copied_[i] >> a) & 1u) != 0) c.copies.push_back(q_.interface.args[a].name);
+    const bool is_asked = verdict != Verdict::kDisabled && type.serves(q_.kind);
+    for (std::size_t a = 0; a < q_.facts.size() && is_asked; ++a) {
+      if (q_.facts[a].present == 0) continue;
+      if (!say_passed(type, a, c) && round == 2 && ((copied_[i] >> a) & 1u) != 0)
+        c.copies.push_back(q_.interface.args[a].name);
     }
     report_->push_back(std::move(c));
     return report_->back();
+  }
+
+  // In which other form the type gets an argument; false where it gets it as it is. True also says
+  // that a copy is accounted for.
+  bool say_passed(const KernelType& type, std::size_t arg, CandidateReport& c) const {
+    if (type.stored.empty() && type.alignment() == 1) return false;
+    const auto dtype = dtype_from_abi(q_.dtypes[arg]);
+    const StandIn passed = stand_in(type, arg);
+    if (!dtype || (!passed.copies() && passed.dtype == *dtype)) return false;
+    PassedReport report;
+    report.arg = q_.interface.args[arg].name;
+    if (passed.dtype != *dtype) report.stored_as = name_of(passed.dtype);
+    report.cast = passed.casts;
+    report.padded = passed.pads;
+    if (passed.pads && !q_.interface.args[arg].list)
+      report.padded_to = padded_size(q_.sizes[arg].innermost, type.alignment()).value_or(0);
+    c.passed.push_back(std::move(report));
+    return passed.copies();
   }
 
   void drop_last_report() {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "flows/stand_ins.hpp"
 #include "tenon/core/engine.hpp"
 #include "tenon/core/explain.hpp"
 #include "tenon/core/registry.hpp"
@@ -33,8 +35,11 @@ struct SelectionQuery {
   std::string_view forced;  ///< "plugin:key": nothing else is considered
   std::string_view forced_by;
   std::span<const std::pair<std::string, std::string>>
-      disabled;            ///< "plugin:key" and the setting that did it
-  bool any_target = true;  ///< false: a table target of another kind (never asked)
+      disabled;                         ///< "plugin:key" and the setting that did it
+  bool any_target = true;               ///< false: a table target of another kind (never asked)
+  std::span<const ArgSize> sizes = {};  ///< per argument
+  /// Whether the device kind has a kernel that copies (equal dtypes) or casts; null: none.
+  std::function<bool(DType from, DType to)> converts = nullptr;
 };
 
 enum class SelectionOutcome : std::uint8_t { kChosen, kNone, kNoneForDevice, kAmbiguous };
@@ -43,7 +48,7 @@ struct SelectionResult {
   SelectionOutcome outcome = SelectionOutcome::kNone;
   const KernelType* winner = nullptr;
   std::uint32_t round = 0;
-  std::uint64_t copied_args = 0;  ///< bit i: argument i goes as a dense copy
+  std::uint64_t copied_args = 0;  ///< bit i: argument i goes as a dense copy, cast or padded too
   std::vector<std::string> tied;  ///< of an ambiguity
 };
 
@@ -59,6 +64,14 @@ void facts_with_copies(std::span<const tenon_arg_facts> facts,
                        std::span<const std::uint8_t> dense_wide,
                        std::uint64_t copied,
                        std::span<tenon_arg_facts> out);
+
+/// The same as `type` gets them: what is padded may be wide for it.
+void facts_for(const KernelType& type,
+               std::span<const tenon_arg_facts> facts,
+               std::span<const std::uint8_t> dense_wide,
+               std::span<const ArgSize> sizes,
+               std::uint64_t copied,
+               std::span<tenon_arg_facts> out);
 
 /// Layout, alignment and width of one view; alias_of is -1.
 [[nodiscard]] tenon_arg_facts facts_of(const TensorView& view);

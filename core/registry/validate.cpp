@@ -246,11 +246,18 @@ class Validator {
     }
     for (std::uint64_t i = 0; i < row.n_storage; ++i) {
       const auto dtype = dtype_from_abi(row.storage[i].dtype);
-      if (!dtype || !dtype_from_abi(row.storage[i].stored_as)) {
+      const auto stored_as = dtype_from_abi(row.storage[i].stored_as);
+      if (!dtype || !stored_as) {
         return bad(row,
                    "storage[" + std::to_string(i) + "] names a dtype that this host does not know");
       }
+      if (type.dtypes.contains(*dtype)) {
+        return bad(row,
+                   "storage[" + std::to_string(i) + "] names " + std::string(name_of(*dtype)) +
+                       " a second time");
+      }
       type.dtypes.insert(*dtype);
+      if (*stored_as != *dtype) type.stored.emplace_back(*dtype, *stored_as);
     }
     return {};
   }

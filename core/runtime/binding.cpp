@@ -32,7 +32,11 @@ const std::shared_ptr<const CallEntry>* Binding::find(std::uint64_t hash,
   return nullptr;
 }
 
-CallEntry::~CallEntry() { delete example.load(std::memory_order_acquire); }
+CallEntry::~CallEntry() {
+  delete example.load(std::memory_order_acquire);
+  // Copies that fill padding may still be on a stream.
+  if (pads != nullptr && built != nullptr) built->wait();
+}
 
 const LaunchExample& CallEntry::example_of(const tenon_launch& launch) const {
   if (const LaunchExample* kept = example.load(std::memory_order_acquire)) return *kept;

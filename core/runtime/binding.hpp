@@ -26,6 +26,8 @@ struct CallEntry {
   std::uint32_t round = 0;
   std::uint64_t copied_args = 0;
   std::uint64_t workspace_bytes = 0;
+  /// On the device: one element of padding per argument, kPadBytes each; null where none is padded.
+  std::shared_ptr<Storage> pads;
   /// CLOCK's mark: set by a hit only if it is not set yet, so that a hit of this round writes
   /// nothing.
   mutable std::atomic<bool> used{true};

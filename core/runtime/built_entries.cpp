@@ -22,12 +22,16 @@ std::string BuiltEntry::description() const {
   return "target '" + target_->qualified + "'";
 }
 
+void BuiltEntry::wait() const {
+  if ((device_->launch.flags & TENON_DEVICE_FLAG_SYNCHRONOUS) == 0)
+    (void)devices_->synchronize(*device_);
+}
+
 BuiltEntry::~BuiltEntry() {
   if (devices_->is_of_parent(*device_)) return;  // to be called there, not in a forked child
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
   // instance.
-  if ((device_->launch.flags & TENON_DEVICE_FLAG_SYNCHRONOUS) == 0)
-    (void)devices_->synchronize(*device_);
+  wait();
   kernel_.destroy(kernel_.state);
 }
 

@@ -75,6 +75,8 @@ class BuiltEntry {
   }
   [[nodiscard]] const DeviceEntry& device() const { return *device_; }
   [[nodiscard]] DeviceTable& devices() const { return *devices_; }
+  /// Waits until no launch is on a stream any more.
+  void wait() const;
 
  private:
   std::shared_ptr<const KernelType> type_;

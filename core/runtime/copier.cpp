@@ -1,12 +1,45 @@
-// Dense copies through the CopyFwdOp table of the call's device.
+// Dense copies and casts through the CopyFwdOp and CastFwdOp tables of the call's device.
 #include <algorithm>
 
 #include "runtime/instance.hpp"
 
 namespace tenon {
+namespace {
+
+constexpr std::string_view kCopy = "CopyFwdOp";
+constexpr std::string_view kCast = "CastFwdOp";
+
+bool lists(const std::vector<DType>& dtypes, DType dtype) {
+  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+// An op of one input, one output and, of a cast, one parameter, which serves as a helper.
+Result<std::unique_ptr<Op>> make_helper(const ConstructionGroup& c,
+                                        std::string_view name,
+                                        std::span<const NamedValue> params) {
+  const OpClass* op_class = c.snapshot->find(name);
+  if (op_class == nullptr) {
+    return fail(ErrorCode::kNoImplementation,
+                "a tensor must be copied to be passed to a kernel, and there is no op " +
+                    std::string(name));
+  }
+  InstanceOptions options;
+  options.target = "builtin";
+  auto made = make_instance(c.engine, c.snapshot, *op_class, params, options, nullptr);
+  if (!made) return fail(std::move(made).error());
+  (*made)->construction.is_copier = true;
+  return std::make_unique<Op>(wrap(std::move(*made)));
+}
+
+const CasterNode* find_caster(const CasterNode* node, DType to) {
+  while (node != nullptr && node->to != to) node = node->next;
+  return node;
+}
+
+}  // namespace
 
 bool Op::Instance::can_copy(DeviceKind kind, DType dtype) const {
-  const OpClass* copy = construction.snapshot->find("CopyFwdOp");
+  const OpClass* copy = construction.snapshot->find(kCopy);
   if (copy == nullptr || copy->interfaces.empty() ||
       !copy->plan->decl().inputs.front().dtypes.contains(dtype))
     return false;
@@ -16,33 +49,58 @@ bool Op::Instance::can_copy(DeviceKind kind, DType dtype) const {
   });
 }
 
-Result<void> Op::Instance::copy(const TensorView& from, const TensorView& to) {
-  Op* copier = running.copier.load(std::memory_order_acquire);
-  if (copier == nullptr) {
-    const OpClass* op_class = construction.snapshot->find("CopyFwdOp");
-    if (op_class == nullptr) {
-      return fail(ErrorCode::kNoImplementation,
-                  "a tensor must be copied to be passed to a kernel, and there is no op CopyFwdOp");
-    }
-    InstanceOptions options;
-    options.target = "builtin";
-    auto made =
-        make_instance(construction.engine, construction.snapshot, *op_class, {}, options, nullptr);
-    if (!made) return fail(std::move(made).error());
-    (*made)->construction.is_copier = true;
-    auto op = std::make_unique<Op>(wrap(std::move(*made)));
-    // Only now: making an instance registers it, and who holds the register may wait for this lock.
-    const std::lock_guard lock(running.mutex);
-    copier = running.copier.load(std::memory_order_acquire);
-    if (copier == nullptr) {
-      running.copier_owner = std::move(op);
-      copier = running.copier_owner.get();
-      running.copier.store(copier, std::memory_order_release);
-    }
-  }
+bool Op::Instance::can_cast(DeviceKind kind, DType from, DType to) const {
+  const OpClass* cast = construction.snapshot->find(kCast);
+  if (cast == nullptr || cast->interfaces.empty()) return false;
+  const auto& args = cast->plan->decl().interfaces.front().args;
+  const NamedValue params[] = {{"to", Value(to)}};
+  if (args.size() != 2 || !lists(args[0].dtypes, from) || !lists(args[1].dtypes, to) ||
+      !cast->plan->construct(params, {}))
+    return false;
+  const auto& types = cast->interfaces.front().types;
+  return std::any_of(types.begin(), types.end(), [&](const auto& t) {
+    return t->serves(kind) &&
+           (t->dtypes.empty() || (t->dtypes.contains(from) && t->dtypes.contains(to)));
+  });
+}
+
+// Helpers are made before the lock: making an instance registers it, and who holds the register may
+// wait for this lock.
+Result<Op*> Op::Instance::copier() {
+  if (Op* made = running.copier.load(std::memory_order_acquire)) return made;
+  std::unique_ptr<Op> op;
+  TENON_TRY_ASSIGN(op, make_helper(construction, kCopy, {}));
+  const std::lock_guard lock(running.mutex);
+  if (Op* made = running.copier.load(std::memory_order_acquire)) return made;
+  running.copier_owner = std::move(op);
+  running.copier.store(running.copier_owner.get(), std::memory_order_release);
+  return running.copier_owner.get();
+}
+
+Result<Op*> Op::Instance::caster(DType to) {
+  const auto* found = find_caster(running.casters.load(std::memory_order_acquire), to);
+  if (found != nullptr) return found->op.get();
+  auto node = std::make_unique<CasterNode>();
+  node->to = to;
+  const NamedValue params[] = {{"to", Value(to)}};
+  TENON_TRY_ASSIGN(node->op, make_helper(construction, kCast, params));
+  const std::lock_guard lock(running.mutex);
+  CasterNode* const head = running.casters.load(std::memory_order_acquire);
+  found = find_caster(head, to);
+  if (found != nullptr) return found->op.get();
+  node->next = head;
+  running.caster_nodes.push_back(std::move(node));
+  running.casters.store(running.caster_nodes.back().get(), std::memory_order_release);
+  return running.caster_nodes.back()->op.get();
+}
+
+Result<void> Op::Instance::convert(const TensorView& from, const TensorView& to) {
+  if (from.count() == 0) return {};
+  Op* op = nullptr;
+  TENON_TRY_ASSIGN(op, from.dtype == to.dtype ? copier() : caster(to.dtype));
   const TensorView* items[] = {&from};
   const TensorArg inputs[] = {{items, 1}};
-  return copier->call_out(inputs, to);
+  return op->call_out(inputs, to);
 }
 
 }  // namespace tenon

@@ -56,8 +56,8 @@ struct ConstructionGroup {
   OpOptions configured;                                       ///< ops.<Op> of the configuration
   std::vector<std::pair<std::string, std::string>> disabled;  ///< key and setting
   std::uint64_t key = 0;
-  bool is_copier =
-      false;  ///< the CopyFwdOp behind round 2: no round 2 of its own, no warning, no record
+  /// The CopyFwdOp or CastFwdOp behind a flow's copies: no warning, no record.
+  bool is_copier = false;
   /// Of a sub-op: the instance whose snapshot, target request and selection options it takes.
   const Op::Instance* outermost = nullptr;
 };
@@ -82,12 +82,21 @@ struct DelegateNode {
   DelegateNode* next = nullptr;
 };
 
+/// The CastFwdOp to one dtype. Read without a lock, as delegates are.
+struct CasterNode {
+  DType to = DType::kFloat32;
+  std::unique_ptr<Op> op;
+  CasterNode* next = nullptr;
+};
+
 /// Written during calls, whatever the target; kept on undo.
 struct RunningGroup {
   std::mutex mutex;
   std::vector<std::shared_ptr<ThreadState>> threads;
   std::unique_ptr<Op> copier_owner;
   std::atomic<Op*> copier{nullptr};
+  std::atomic<CasterNode*> casters{nullptr};  ///< the latest first; at most one per dtype
+  std::vector<std::unique_ptr<CasterNode>> caster_nodes;
   std::atomic<DelegateNode*> delegates{nullptr};  ///< the latest first
   std::vector<std::unique_ptr<DelegateNode>> delegate_nodes;
   std::atomic<bool> tune_requested{false};
@@ -128,9 +137,11 @@ struct Op::Instance {
   /// Makes what the call returns and the caller did not give; fills state.outputs.
   Result<void> make_outputs(ThreadState& state, const CallArgs& args, void* stream);
 
-  /// Copies between two views of one device through the CopyFwdOp table.
-  Result<void> copy(const TensorView& from, const TensorView& to);
+  /// Copies between two views of one device and shape through the CopyFwdOp table, or through the
+  /// CastFwdOp table where their dtypes differ. Does nothing without elements.
+  Result<void> convert(const TensorView& from, const TensorView& to);
   [[nodiscard]] bool can_copy(DeviceKind kind, DType dtype) const;
+  [[nodiscard]] bool can_cast(DeviceKind kind, DType from, DType to) const;
 
   /// The target that is bound now; empty where none is.
   [[nodiscard]] std::string serving_target(ThreadState& state) const;
@@ -184,6 +195,9 @@ struct Op::Instance {
  private:
   friend class CallRun;
   friend struct CompositeCalls;
+  /// The helper that copies, or casts to a dtype; made at first need.
+  Result<Op*> copier();
+  Result<Op*> caster(DType to);
   Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
   const Binding* protect(ThreadState& state) const;
   /// The kept call that this one repeats, under a binding that still holds its kernels; or null.

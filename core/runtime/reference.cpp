@@ -75,6 +75,21 @@ Result<std::shared_ptr<const CallEntry>> StepRun::reference(const DeviceEntry& d
   return entry_for(selection, device, built);
 }
 
+Result<void> StepRun::store_wide(const KernelType& type, std::uint64_t copied_args) {
+  bool possible = type.alignment() == 1 || copied_args == 0;
+  for (std::size_t v = 0; v < n_views_; ++v) {
+    TensorView& view = state_.views[v];
+    if (is_floating(view.dtype)) continue;
+    const DType stored = type.stored_as(view.dtype);
+    possible = possible && same_bytes(stored, view.dtype);
+    view.dtype = stored;
+  }
+  if (possible) return {};
+  return fail(ErrorCode::kNoImplementation,
+              "kernel type '" + type.qualified +
+                  "' takes cast or padded tensors, of which wide launches have none");
+}
+
 Result<void> StepRun::launch_wide(const CallEntry& entry,
                                   const DeviceEntry& device,
                                   void* stream,
@@ -108,6 +123,7 @@ Result<void> StepRun::launch_wide(const CallEntry& entry,
     }
   }
   state_.copies.clear();
+  TENON_TRY(store_wide(entry.built->type(), entry.copied_args));
   void* workspace = nullptr;
   std::optional<WorkspaceScope> scope;
   if (entry.workspace_bytes != 0) {
@@ -117,6 +133,19 @@ Result<void> StepRun::launch_wide(const CallEntry& entry,
   HitMemo* none = nullptr;
   return launch_views(entry, device, stream, workspace, state_.facts, TENON_LAUNCH_WIDE, none);
 }
+
+namespace {
+
+// What an empty call gives: outputs without elements, floating ones as float64.
+Result<void> widen_empty(const ThreadState& state, std::vector<Tensor>& results) {
+  for (const TensorView* output : state.outputs) {
+    results.emplace_back();
+    if (output != nullptr) TENON_TRY_ASSIGN(results.back(), widened(*output, false));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tensor>& results) {
   ThreadState state;
@@ -129,13 +158,7 @@ Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tens
   void* stream = nullptr;
   TENON_TRY_ASSIGN(stream, stream_for(*engine().devices, **device));
   TENON_TRY(make_outputs(state, args, stream));
-  if (state.frame->nothing_to_do) {
-    for (const TensorView* output : state.outputs) {
-      results.emplace_back();
-      if (output != nullptr) TENON_TRY_ASSIGN(results.back(), widened(*output, false));
-    }
-    return {};
-  }
+  if (state.frame->nothing_to_do) return widen_empty(state, results);
   if (decl().steps.size() != 1 || decl().interfaces.empty()) {
     return fail(ErrorCode::kNoImplementation,
                 "op '" + decl().name + "' has " + std::to_string(decl().steps.size()) +

@@ -24,7 +24,8 @@ std::string named(const KernelType& type) {
 }  // namespace
 
 bool StepRun::can_copy(DeviceKind kind) const {
-  if (instance_.construction.is_copier) return false;
+  // A copy has none of itself; a cast that takes dense tensors only has.
+  if (instance_.construction.is_copier && instance_.decl().params.empty()) return false;
   for (std::size_t a = 0; a < decl_.args.size(); ++a) {
     if (state_.facts[a].present == 0 || state_.facts[a].layout == TENON_LAYOUT_DENSE) continue;
     const auto dtype = dtype_from_abi(state_.dtypes[a]);
@@ -72,6 +73,7 @@ SelectionQuery StepRun::query(const DeviceFacts& facts,
     }
   }
   const auto& prefer = c.configured.prefer ? c.configured.prefer->value : options.prefer.value;
+  measure();
   return SelectionQuery{decl_,
                         table_,
                         state_.fields,
@@ -85,7 +87,13 @@ SelectionQuery StepRun::query(const DeviceFacts& facts,
                         prefer,
                         forced,
                         forced_by,
-                        c.disabled};
+                        c.disabled,
+                        true,
+                        state_.sizes,
+                        [this, kind](DType from, DType to) {
+                          return from == to ? instance_.can_copy(kind, from)
+                                            : instance_.can_cast(kind, from, to);
+                        }};
 }
 
 void StepRun::project(const KernelType& type,
@@ -134,7 +142,12 @@ Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResul
                                                             const DeviceEntry& device,
                                                             bool& built) {
   std::vector<tenon_arg_facts> facts(state_.facts.size());
-  facts_with_copies(state_.facts, state_.dense_wide, selection.copied_args, facts);
+  facts_for(*selection.winner,
+            state_.facts,
+            state_.dense_wide,
+            state_.sizes,
+            selection.copied_args,
+            facts);
   tenon_call call{};
   project(*selection.winner, facts, call);
   auto entry = std::make_shared<CallEntry>();
@@ -148,6 +161,8 @@ Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResul
       built);
   if (!got) return fail(std::move(got).error());
   entry->built = std::move(*got);
+  if (selection.winner->alignment() != 1 && selection.copied_args != 0)
+    TENON_TRY_ASSIGN(entry->pads, pads_of(*selection.winner, device));
   const tenon_kernel& kernel = entry->built->kernel();
   if (kernel.workspace != nullptr) {
     const tenon_status status = kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
@@ -236,64 +251,31 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   return built;
 }
 
-Result<void> StepRun::add_round_two_copies(std::uint64_t copied_args) {
-  for (std::size_t arg = 0; arg < decl_.args.size(); ++arg) {
-    if (((copied_args >> arg) & 1u) == 0) continue;
-    const std::uint32_t role = decl_.args[arg].role;
-    const std::size_t view = state_.arg_first[arg];
-    state_.copies.push_back(
-        {view, state_.views[view], false, role != TENON_ROLE_OUT, role != TENON_ROLE_IN, {}});
-  }
-  return {};
-}
-
-Result<void> StepRun::make_copies(WorkspaceScope& scope) {
-  for (ThreadState::Copy& copy : state_.copies) {
-    const auto bytes =
-        static_cast<std::size_t>(copy.original.count()) * size_bytes_of(copy.original.dtype);
-    void* memory = nullptr;
-    TENON_TRY_ASSIGN(memory, scope.take(bytes));
-    copy.dense = TensorView(memory, copy.original.dtype, copy.original.shape, copy.original.device);
-    // A copy that is written only may leave elements of the original unwritten by the kernel's
-    // fault; that is the kernel's.
-    if (copy.in) TENON_TRY(instance_.copy(copy.original, copy.dense));
-    TensorView& view = state_.views[copy.view];
-    view.data = memory;
-    view.byte_offset = 0;
-    if (!copy.from_flow) view = copy.dense;
-  }
-  return {};
-}
-
 Result<void> StepRun::launch(const CallEntry& entry,
                              const DeviceEntry& device,
                              void* stream,
                              HitMemo*& memo) {
   std::span<const tenon_arg_facts> facts = state_.facts;
   std::array<tenon_arg_facts, kMaxCopiedArgs> copied_facts;
+  const KernelType& type = entry.built->type();
   if (entry.copied_args != 0) {
-    TENON_TRY(add_round_two_copies(entry.copied_args));
-    facts_with_copies(state_.facts, state_.dense_wide, entry.copied_args, copied_facts);
+    if (type.alignment() != 1) measure();
+    facts_for(type, state_.facts, state_.dense_wide, state_.sizes, entry.copied_args, copied_facts);
     facts = std::span(copied_facts.data(), state_.facts.size());
   }
   void* workspace = nullptr;
   std::optional<WorkspaceScope> scope;
-  if (!state_.copies.empty() || entry.workspace_bytes != 0) {
+  if (!state_.copies.empty() || entry.copied_args != 0 || entry.workspace_bytes != 0) {
     scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
     TENON_TRY(make_copies(*scope));
+    if (entry.copied_args != 0) TENON_TRY(make_stand_ins(entry, *scope));
     if (entry.workspace_bytes != 0)
       TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
   }
+  if (!type.stored.empty()) reinterpret(type, entry.copied_args);
 
   TENON_TRY(launch_views(entry, device, stream, workspace, facts, 0, memo));
   return copy_back();
-}
-
-Result<void> StepRun::copy_back() {
-  for (const ThreadState::Copy& copy : state_.copies) {
-    if (copy.back) TENON_TRY(instance_.copy(copy.dense, copy.original));
-  }
-  return {};
 }
 
 void StepRun::place_tensors(const KernelType& type, std::size_t n_args, const DeviceEntry& device) {

@@ -72,6 +72,19 @@ ViewSource StepRun::source_of_output(std::uint32_t output, std::uint32_t at) con
   return {ViewSource::From::kMade, at};
 }
 
+Result<void> StepRun::lay_out_output(std::uint32_t arg,
+                                     const FlowContext& context,
+                                     const Flow& flow) {
+  const std::uint32_t index = decl_.args[arg].index;
+  const std::uint32_t first = state_.output_first[index];
+  for (std::uint32_t i = first; i < state_.output_first[index + 1]; ++i) {
+    if (state_.outputs[i] == nullptr) continue;
+    TENON_TRY(
+        lay_out(arg, i - first, *state_.outputs[i], source_of_output(index, i), context, flow));
+  }
+  return {};
+}
+
 Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow) {
   const InterfaceArgDecl& a = decl_.args[arg];
   switch (a.source) {
@@ -82,15 +95,8 @@ Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context,
             lay_out(arg, e, *input.items[e], {ViewSource::From::kInput, a.index}, context, flow));
       return {};
     }
-    case ArgSource::kOutput: {
-      const std::uint32_t first = state_.output_first[a.index];
-      for (std::uint32_t i = first; i < state_.output_first[a.index + 1]; ++i) {
-        if (state_.outputs[i] == nullptr) continue;
-        TENON_TRY(lay_out(
-            arg, i - first, *state_.outputs[i], source_of_output(a.index, i), context, flow));
-      }
-      return {};
-    }
+    case ArgSource::kOutput:
+      return lay_out_output(arg, context, flow);
     case ArgSource::kConstruction: {
       const auto& tensor = instance_.construction.construction->tensors()[a.index];
       if (tensor) TENON_TRY(lay_out(arg, 0, tensor->view(), {}, context, flow));
@@ -132,8 +138,7 @@ Result<void> StepRun::lay_out(std::uint32_t arg,
                       .with_where(decl_.where.to_string()));
     }
     const std::uint32_t role = decl_.args[arg].role;
-    state_.copies.push_back(
-        {n_views_, tensor, true, role != TENON_ROLE_OUT, role != TENON_ROLE_IN, {}});
+    state_.copies.push_back({n_views_, tensor, role != TENON_ROLE_OUT, role != TENON_ROLE_IN, {}});
   }
   ++n_views_;
   return {};
@@ -172,6 +177,15 @@ void StepRun::gather_facts() {
         break;
       }
     }
+  }
+}
+
+void StepRun::measure() const {
+  state_.sizes.resize(decl_.args.size());
+  for (std::size_t arg = 0; arg < decl_.args.size(); ++arg) {
+    const std::uint32_t first = state_.arg_first[arg];
+    state_.sizes[arg] =
+        size_of(std::span(state_.views).subspan(first, state_.arg_first[arg + 1] - first));
   }
 }
 

@@ -76,6 +76,7 @@ class StepRun {
   /// The entry that says that no kernel serves the key in the state.
   [[nodiscard]] std::shared_ptr<const CallEntry> composed_entry() const;
   Result<void> lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow);
+  Result<void> lay_out_output(std::uint32_t arg, const FlowContext& context, const Flow& flow);
   Result<void> lay_out(std::uint32_t arg,
                        std::uint32_t element,
                        const TensorView& tensor,
@@ -84,12 +85,31 @@ class StepRun {
                        const Flow& flow);
   [[nodiscard]] ViewSource source_of_output(std::uint32_t output, std::uint32_t at) const;
   void gather_facts();
+  /// Fills state.sizes.
+  void measure() const;
   void project(const KernelType& type, std::span<const tenon_arg_facts> facts, tenon_call& call);
   Result<std::shared_ptr<const CallEntry>> entry_for(const SelectionResult& selection,
                                                      const DeviceEntry& device,
                                                      bool& built);
-  /// Fills the copies with what they are copies of, and puts them in the place of the originals.
+  /// Makes the copies that the flow's reshapes need, and puts them in the place of the originals.
   Result<void> make_copies(WorkspaceScope& scope);
+  /// Puts copies in the place of the arguments that the entry's kernel does not take as they are.
+  Result<void> make_stand_ins(const CallEntry& entry, WorkspaceScope& scope);
+  Result<void> make_stand_in(const CallEntry& entry,
+                             std::size_t arg,
+                             std::size_t view,
+                             WorkspaceScope& scope);
+  /// Fills the innermost elements of a copy from `kept` on.
+  Result<void> fill_padding(const CallEntry& entry,
+                            std::size_t arg,
+                            const TensorView& whole,
+                            std::int64_t kept);
+  /// Names the bytes of arguments as the dtype that the kernel type stores them as.
+  void reinterpret(const KernelType& type, std::uint64_t copied_args);
+  /// The padding elements of an entry, on its device.
+  Result<std::shared_ptr<Storage>> pads_of(const KernelType& type, const DeviceEntry& device) const;
+  /// The same for a wide launch, whose tensors are float64 or as they were.
+  Result<void> store_wide(const KernelType& type, std::uint64_t copied_args);
   /// Writes the copies that the kernel wrote back to their originals.
   Result<void> copy_back();
   /// Lays out the launch's tensors in the order of the plugin's own arguments.
@@ -108,7 +128,6 @@ class StepRun {
                                          const DeviceEntry& device,
                                          const tenon_call& call) const;
   void warn_reference(const SelectionQuery& query, const SelectionResult& selection) const;
-  Result<void> add_round_two_copies(std::uint64_t copied_args);
 
   Op::Instance& instance_;
   ThreadState& state_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "flows/stand_ins.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/record_store.hpp"
 #include "tenon/core/op.hpp"
@@ -58,6 +59,7 @@ struct ThreadState {
   std::vector<tenon_arg_facts> facts;
   std::vector<tenon_dtype> dtypes;
   std::vector<std::uint8_t> dense_wide;
+  std::vector<ArgSize> sizes;  ///< per argument; filled where padding may be needed
   std::vector<std::uint64_t> key;
   std::vector<tenon_tensor> abi_tensors;
   std::vector<const tenon_tensor*> tensor_pointers;
@@ -68,14 +70,13 @@ struct ThreadState {
       outputs;  ///< outputs in order, list elements in place; null where absent
   std::vector<std::uint32_t> output_first;  ///< output -> first of its tensors; one more at the end
   std::vector<Tensor> made;                 ///< parallel to outputs: those that this call made
-  /// A dense copy that stands in for a tensor.
+  /// A dense copy that stands in for a tensor, cast or padded where the kernel type asks for it.
   struct Copy {
-    std::size_t view = 0;    ///< index into views
-    TensorView original;     ///< what is copied from and back to
-    bool from_flow = false;  ///< the flow's reshape is no view; otherwise round 2 asked for it
+    std::size_t view = 0;  ///< index into views
+    TensorView original;   ///< what is copied from and back to
     bool in = false;
     bool back = false;
-    TensorView dense;  ///< set once memory is taken
+    TensorView dense;  ///< the original's elements in it; set once memory is taken
   };
   std::vector<Copy> copies;
   std::vector<KernelTrace> traces;  ///< of the call in progress

@@ -54,6 +54,11 @@ std::string reason_text(const CandidateReport& candidate) {
   if (!candidate.with.empty()) parts.push_back("with " + joined(candidate.with));
   if (!candidate.reason.text.empty()) parts.push_back(candidate.reason.text);
   if (!candidate.copies.empty()) parts.push_back("on dense copies of " + joined(candidate.copies));
+  if (!candidate.passed.empty()) {
+    std::vector<std::string> passed;
+    for (const PassedReport& p : candidate.passed) passed.push_back(p.to_string());
+    parts.push_back("gets " + joined(passed));
+  }
   return joined(parts, "; ");
 }
 
@@ -117,6 +122,15 @@ Json candidate_json(const CandidateReport& candidate) {
   json["by"] = text_or_null(candidate.by);
   json["with"] = candidate.with;
   json["copies"] = candidate.copies;
+  if (candidate.passed.empty()) return json;
+  json["passed"] = Json::array();
+  for (const PassedReport& p : candidate.passed) {
+    json["passed"].push_back({{"arg", p.arg},
+                              {"stored_as", text_or_null(p.stored_as)},
+                              {"cast", p.cast},
+                              {"padded", p.padded},
+                              {"padded_to", p.padded_to == 0 ? Json(nullptr) : Json(p.padded_to)}});
+  }
   return json;
 }
 

@@ -28,6 +28,8 @@ struct FakeRow {
   std::vector<std::string> archs;
   std::vector<std::string> preferred_over;
   std::vector<DType> dtypes;
+  std::vector<std::pair<DType, DType>> stored;  ///< further dtypes, and what each is stored as
+  std::uint32_t alignment_elements = 0;
   std::uint64_t flags = 0;
   std::uint32_t layouts = 0;
   /// REFUSED with what it fills, or OK. Null: serves every call.
@@ -135,6 +137,12 @@ class FakePlugin {
     return commit(registry, record);
   }
 
+  /// Takes the first row out again.
+  void drop_first() {
+    rows_.pop_front();
+    contracts_.erase(contracts_.begin());
+  }
+
   void own_kind(const tenon_device_kind& kind) { kind_ = kind; }
   void add_target(const tenon_target& target) { targets_.push_back(target); }
   PluginInfo& info() { return info_; }
@@ -200,10 +208,12 @@ class FakePlugin {
     t.n_preferred_over = row.preferred_over.size();
     std::vector<tenon_storage> storage;
     for (const DType d : row.dtypes) storage.push_back({to_abi(d), to_abi(d)});
+    for (const auto& [d, as] : row.stored) storage.push_back({to_abi(d), to_abi(as)});
     t.n_storage = storage.size();
     t.storage = keep(std::move(storage));
     t.flags = row.flags;
     t.layouts = row.layouts;
+    t.alignment_elements = row.alignment_elements;
     t.context = &row;
     t.refuse = [](void* context,
                   const tenon_device* device,

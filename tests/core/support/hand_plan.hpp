@@ -27,10 +27,32 @@ class HandPlan final : public SignaturePlan {
     return *this;
   }
 
+  /// Takes tensors of these dtypes.
+  HandPlan& serve(const std::vector<DType>& dtypes) {
+    DTypeSet set;
+    for (const DType d : dtypes) set.insert(d);
+    for (TensorDecl& input : decl_.inputs) input.dtypes = set;
+    for (TensorDecl& output : decl_.outputs) output.dtypes = set;
+    for (InterfaceArgDecl& arg : decl_.interfaces[0].args) arg.dtypes = dtypes;
+    renew_contract();
+    return *this;
+  }
+  /// Declares that the kernel writes x, too.
+  HandPlan& write_x() {
+    writes_x_ = true;
+    decl_.interfaces[0].args[0].role = TENON_ROLE_INOUT;
+    renew_contract();
+    return *this;
+  }
+
   [[nodiscard]] Result<std::shared_ptr<const Construction>> construct(
       std::span<const NamedValue> params,
       std::span<const std::pair<std::string, Tensor>>) const override {
     auto c = std::make_shared<Made>();
+    if (params.size() == 1 && !decl_.params.empty()) {
+      c->to = *params.front().second.get_if<DType>();
+      return std::shared_ptr<const Construction>(std::move(c));
+    }
     if (!params.empty())
       return fail(ErrorCode::kSignatureMismatch,
                   "op '" + decl_.name + "' has no parameter '" + params.front().first + "'");
@@ -43,7 +65,7 @@ class HandPlan final : public SignaturePlan {
     return f;
   }
 
-  [[nodiscard]] bool check(const Construction&,
+  [[nodiscard]] bool check(const Construction& construction,
                            const CallArgs& args,
                            CallFrame& frame) const override {
     auto& f = static_cast<Frame&>(frame);
@@ -60,7 +82,8 @@ class HandPlan final : public SignaturePlan {
     if (f.why != nullptr) return false;
     f.device = x->device;
     f.outputs[0].present = true;
-    f.outputs[0].dtype = x->dtype;
+    f.outputs[0].dtype = static_cast<const Made&>(construction).to.value_or(x->dtype);
+    f.written_inputs[0] = writes_x_;
     f.outputs[0].shape = x->shape;
     f.nothing_to_do = x->count() == 0;
     f.n = x->count();
@@ -120,8 +143,16 @@ class HandPlan final : public SignaturePlan {
   }
 
  private:
+  void renew_contract() {
+    InterfaceDecl& i = decl_.interfaces[0];
+    i.contract_text = contract_text(i);
+    i.contract_hash = contract_hash(i);
+  }
+
+  bool writes_x_ = false;
   struct Made final : Construction {
     Made() = default;
+    std::optional<DType> to;  // of a cast
   };
   struct Frame final : CallFrame {
     Frame() = default;
@@ -143,7 +174,12 @@ class HandPlan final : public SignaturePlan {
     t.shape_text = "[*S]";
     t.name = "x";
     d.inputs.push_back(t);
-    const bool has_weight = d.name != "CopyFwdOp";  // which the copies behind round 2 call
+    // Which the copies and casts of flows call.
+    const bool has_weight = d.name != "CopyFwdOp" && d.name != "CastFwdOp";
+    if (d.name == "CastFwdOp") {
+      d.params.emplace_back();
+      d.params.back().name = "to";
+    }
     t.name = "weight";
     t.optional = When::kAlways;
     if (has_weight) d.inputs.push_back(t);

@@ -20,6 +20,7 @@ TEST_SUITE("plugins/cpu/table") {
     for (const char* op : {"AddFwdOp",
                            "MulFwdOp",
                            "GeluFwdOp",
+                           "CastFwdOp",
                            "CopyFwdOp",
                            "SumFwdOp",
                            "SoftmaxFwdOp",

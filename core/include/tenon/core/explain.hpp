@@ -35,6 +35,17 @@ struct ReasonReport {
   std::string text;  ///< one sentence
 };
 
+/// An argument that a candidate gets in another form than the call has it.
+struct PassedReport {
+  std::string arg;
+  std::string stored_as;       ///< the dtype; empty: its own
+  bool cast = false;           ///< its elements are converted; else the same bytes are read
+  std::int64_t padded_to = 0;  ///< the innermost size; 0: its own, or that of each list element
+  bool padded = false;
+  /// "mask as uint8", "x cast to float32 and padded to 1024"
+  [[nodiscard]] std::string to_string() const;
+};
+
 /// One implementation in one round.
 struct CandidateReport {
   std::string key;  ///< "reference"
@@ -42,9 +53,10 @@ struct CandidateReport {
   std::uint32_t round = 1;
   Verdict verdict = Verdict::kUnavailable;
   ReasonReport reason;
-  std::string by;                   ///< who outranks it, "plugin:key"
-  std::vector<std::string> with;    ///< whom it is tied with
-  std::vector<std::string> copies;  ///< arguments that it would get as dense copies
+  std::string by;                    ///< who outranks it, "plugin:key"
+  std::vector<std::string> with;     ///< whom it is tied with
+  std::vector<std::string> copies;   ///< arguments that it would get as dense copies
+  std::vector<PassedReport> passed;  ///< arguments that the flow would cast, reinterpret or pad
 };
 
 /// One kernel interface of the call: its facts, its candidates and who won.

@@ -44,6 +44,10 @@ class Flow {
                                      const Dims& shape,
                                      TensorView& view) const = 0;
 
+  /// What stands in the innermost elements that are added for a kernel type which declares an
+  /// alignment: the neutral element of what kernels do along that axis.
+  [[nodiscard]] virtual double pad_value() const { return 0; }
+
   /// Whether its kernels multiply and sum, as matrix units do.
   [[nodiscard]] virtual bool contracts() const { return false; }
 

@@ -44,9 +44,10 @@ struct KernelType {
   tenon_kernel_type row{};
   std::vector<DeviceKind> devices;
   std::vector<std::string> archs;
-  std::vector<std::string> preferred_over;  ///< qualified: "plugin:key" or "plugin:*"
-  DTypeSet dtypes;                          ///< empty: whatever the contract has
-  ContractMatch contract;                   ///< how its contract maps to the host's
+  std::vector<std::string> preferred_over;      ///< qualified: "plugin:key" or "plugin:*"
+  DTypeSet dtypes;                              ///< empty: whatever the contract has
+  std::vector<std::pair<DType, DType>> stored;  ///< dtypes that it gets as another one
+  ContractMatch contract;                       ///< how its contract maps to the host's
 
   [[nodiscard]] bool has(std::uint64_t flag) const { return (row.flags & flag) != 0; }
   [[nodiscard]] bool general() const { return has(TENON_KERNEL_GENERAL); }
@@ -54,6 +55,14 @@ struct KernelType {
   [[nodiscard]] bool serves(DeviceKind kind) const;
   [[nodiscard]] bool takes(std::uint32_t layout) const {
     return layout == TENON_LAYOUT_DENSE || (row.layouts & TENON_LAYOUT_BIT(layout)) != 0;
+  }
+  /// The dtype in which it gets tensors of `dtype`.
+  [[nodiscard]] DType stored_as(DType dtype) const;
+  /// The multiple to which the flow pads innermost sizes for it; 1: it takes any.
+  [[nodiscard]] std::int64_t alignment() const {
+    return row.alignment_elements == 0 || has(TENON_KERNEL_HANDLES_PADDING)
+               ? 1
+               : std::int64_t{row.alignment_elements};
   }
 };
 
