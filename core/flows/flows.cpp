@@ -169,8 +169,9 @@ const ReduceFlow kReduceMin("reduce_min", kInfinity);
 const ReduceFlow kReduceProd("reduce_prod", 1);
 const RowNormFlow kRowNorm;
 
-std::array<const Flow*, 9> all_flows() {
+std::array<const Flow*, 10> all_flows() {
   return {&add_row_norm_flow(),
+          &attention_flow(),
           &kDirect,
           &kElementwise,
           &kMatMul,

@@ -168,21 +168,34 @@ class RunningStages final : public StageCalls {
   Result<void> run(const Delegate& delegate,
                    std::span<const TensorArg> inputs,
                    const TensorView& out) override {
-    Op::Instance& sub = delegate.op->instance();
-    frame_.expected = &sub;
-    auto called = delegate.op->call_out(inputs, out);
-    frame_.expected = nullptr;
-    if (!called) {
-      Error error = std::move(called).error();
-      error.add("stage", stage_name(delegate));
-      return fail(std::move(error));
+    TENON_TRY(file(delegate, [&] { return delegate.op->call_out(inputs, out); }));
+    mark_written(out);
+    mark_written_inputs(delegate, inputs);
+    return {};
+  }
+  Result<void> run(const Delegate& delegate,
+                   std::span<const TensorArg> inputs,
+                   std::span<Tensor> outputs) override {
+    TENON_TRY(file(delegate, [&] { return delegate.op->call_into(inputs, outputs); }));
+    mark_written_inputs(delegate, inputs);
+    return {};
+  }
+
+  /// Step 6: what the op returns came from a stage.
+  [[nodiscard]] Result<void> check_written() const {
+    const auto& declared = decl().outputs;
+    for (std::size_t i = 0; i < declared.size(); ++i) {
+      for (std::uint32_t at = state_.output_first[i]; at < state_.output_first[i + 1]; ++at) {
+        const TensorView* output = state_.outputs[at];
+        if (output == nullptr || output->count() == 0 || is_written(at) || is_input(*output))
+          continue;
+        return fail(Error(ErrorCode::kResultMismatch,
+                          "flow '" + std::string(instance_.construction.op_class->flow->name()) +
+                              "' of op '" + decl().name + "' ended, and no stage wrote output '" +
+                              declared[i].name + "'")
+                        .with_hint("a stage must be given the output to write into"));
+      }
     }
-    auto& traces = state_.stage_traces;
-    if (traces.size() <= state_.stage_count) traces.resize(state_.stage_count + 1);
-    StageTrace& trace = traces[state_.stage_count++];
-    trace.stage = delegate.stage;
-    trace.op = delegate.op;
-    trace.record = *sub.thread_state().last;
     return {};
   }
 
@@ -202,10 +215,56 @@ class RunningStages final : public StageCalls {
   }
 
  private:
+  [[nodiscard]] bool is_written(std::uint32_t output) const {
+    return output >= kMarks || ((written_ >> output) & 1u) != 0;
+  }
+  // An output that is a written input holds what the caller put there, at least.
+  [[nodiscard]] bool is_input(const TensorView& output) const {
+    return std::any_of(args_.inputs.begin(), args_.inputs.end(), [&](const TensorArg& input) {
+      return input.single() == &output;
+    });
+  }
+  void mark_written(const TensorView& view) {
+    for (std::size_t at = 0; at < std::min(state_.outputs.size(), kMarks); ++at) {
+      if (state_.outputs[at] != nullptr && !disjoint(view, *state_.outputs[at]))
+        written_ |= std::uint64_t{1} << at;
+    }
+  }
+  void mark_written_inputs(const Delegate& delegate, std::span<const TensorArg> inputs) {
+    const auto& declared = delegate.op->decl().inputs;
+    for (std::size_t i = 0; i < std::min(inputs.size(), declared.size()); ++i) {
+      if (declared[i].mutated != When::kNever && inputs[i].single() != nullptr)
+        mark_written(*inputs[i].single());
+    }
+  }
+
+  // Makes a sub-call, and files it under its stage.
+  template <class Call>
+  Result<void> file(const Delegate& delegate, const Call& call) {
+    Op::Instance& sub = delegate.op->instance();
+    frame_.expected = &sub;
+    auto called = call();
+    frame_.expected = nullptr;
+    if (!called) {
+      Error error = std::move(called).error();
+      error.add("stage", stage_name(delegate));
+      return fail(std::move(error));
+    }
+    auto& traces = state_.stage_traces;
+    if (traces.size() <= state_.stage_count) traces.resize(state_.stage_count + 1);
+    StageTrace& trace = traces[state_.stage_count++];
+    trace.stage = delegate.stage;
+    trace.op = delegate.op;
+    trace.record = *sub.thread_state().last;
+    return {};
+  }
+
   const DeviceEntry& device_;
   void* stream_;
   CompositeFrame& frame_;
   std::optional<WorkspaceScope> scope_;
+  static constexpr std::size_t kMarks = 64;
+  std::uint64_t written_ = 0;  // bit i: a stage wrote into output i
 };
 
 class ExplainedStages final : public StageCalls {
@@ -232,6 +291,30 @@ class ExplainedStages final : public StageCalls {
         {stage_name(delegate), delegate.op->instance().explain(args, assumed_)});
     const Explanation& sub = explanation_.stages.back().explanation;
     if (sub.error) return fail(*sub.error);
+    return {};
+  }
+  Result<void> run(const Delegate& delegate,
+                   std::span<const TensorArg> inputs,
+                   std::span<Tensor> outputs) override {
+    Op::Instance& sub = delegate.op->instance();
+    CallArgs args;
+    args.inputs = inputs;
+    args.default_device = explanation_.device;
+    args.meta = true;
+    explanation_.stages.push_back({stage_name(delegate), sub.explain(args, assumed_)});
+    const Explanation& told = explanation_.stages.back().explanation;
+    if (told.error) return fail(*told.error);
+    const auto frame = sub.plan().make_frame();
+    const Construction& settled = *sub.construction.construction;
+    if (!sub.plan().check(settled, args, *frame))
+      return fail(sub.plan().failure(settled, args, *frame));
+    for (std::size_t i = 0; i < std::min(outputs.size(), frame->outputs.size()); ++i) {
+      const OutputSpec& spec = frame->outputs[i];
+      if (!spec.present) continue;
+      TensorView view;
+      TENON_TRY_ASSIGN(view, temporary(spec.dtype, spec.shape));
+      outputs[i] = Tensor(nullptr, view);
+    }
     return {};
   }
   Result<TensorView> temporary(DType dtype, const Dims& shape) override {
@@ -282,7 +365,9 @@ Result<void> run_composition(Op::Instance& instance,
   Result<void> result = [&]() -> Result<void> {
     const OnStack on_stack(frame);
     RunningStages stages(instance, state, args, device, stream, frame);
-    return instance.construction.op_class->flow->compose(stages);
+    TENON_TRY(instance.construction.op_class->flow->compose(stages));
+    if (!frame.unfiled.empty()) return {};
+    return stages.check_written();
   }();
   if (result && !frame.unfiled.empty()) {
     result = fail(ErrorCode::kInternal,

@@ -7,6 +7,7 @@ namespace tenon::cpu {
 // One function per file of kernels/.
 KernelRows add_kernels();
 KernelRows arithmetic_vector_kernels();
+KernelRows attention_kernels();
 KernelRows cast_kernels();
 KernelRows copy_kernels();
 KernelRows copy_runs_kernels();
@@ -31,6 +32,7 @@ TENON_PLUGIN(tenon::plugin("cpu", "0.1.0")
                  .devices<tenon::cpu::CpuDevices>()
                  .rows(tenon::cpu::add_kernels)
                  .rows(tenon::cpu::arithmetic_vector_kernels)
+                 .rows(tenon::cpu::attention_kernels)
                  .rows(tenon::cpu::cast_kernels)
                  .rows(tenon::cpu::copy_kernels)
                  .rows(tenon::cpu::copy_runs_kernels)

@@ -18,6 +18,8 @@ TEST_SUITE("plugins/cpu/table") {
   TEST_CASE(
       "every op has a reference kernel that takes all layouts and all dtypes of its contract") {
     for (const char* op : {"AddFwdOp",
+                           "AttentionSplitFwdOp",
+                           "AttentionCombineFwdOp",
                            "MulFwdOp",
                            "GeluFwdOp",
                            "CastFwdOp",

@@ -43,6 +43,10 @@ class Composition {
   virtual Result<void> run(const Delegate& delegate,
                            std::span<const TensorArg> inputs,
                            const TensorView& out) = 0;
+  /// The same, with outputs that the sub-op makes: one per output that is no list.
+  virtual Result<void> run(const Delegate& delegate,
+                           std::span<const TensorArg> inputs,
+                           std::span<Tensor> outputs) = 0;
   /// A dense tensor that lives until the composition ends. Its contents are undefined.
   virtual Result<TensorView> temporary(DType dtype, const Dims& shape) = 0;
 
