@@ -45,58 +45,6 @@ void CompositeCalls::complete(std::vector<CompositeFrame::Pending>& pending) {
   pending.clear();
 }
 
-// ---- Delegates
-// ---------------------------------------------------------------------------------------
-
-namespace {
-
-const DelegateNode* find_delegate(const DelegateNode* node,
-                                  std::uint32_t stage,
-                                  std::span<const std::int64_t> identity) {
-  for (; node != nullptr; node = node->next) {
-    if (node->stage == stage && std::ranges::equal(node->identity, identity)) return node;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-Result<Op*> Op::Instance::delegate_for(std::uint32_t stage,
-                                       std::span<const std::int64_t> identity,
-                                       const std::function<std::vector<NamedValue>()>& params) {
-  if (const auto* found =
-          find_delegate(running.delegates.load(std::memory_order_acquire), stage, identity))
-    return found->op.get();
-  const StageDecl& declared = decl().stages[stage];
-  auto node = std::make_unique<DelegateNode>();
-  node->stage = stage;
-  node->identity.assign(identity.begin(), identity.end());
-  const auto& given = construction.options.delegates;
-  if (const auto own = given.find(declared.name); own != given.end()) {
-    node->op = own->second;
-  } else {
-    const OpClass* op_class = nullptr;
-    TENON_TRY_ASSIGN(op_class, construction.snapshot->op(declared.op));
-    InstanceOptions options;
-    const InstanceOptions& asked = asking().construction.options;
-    options.deterministic = asked.deterministic;
-    options.copies = asked.copies;
-    options.assumed_kinds = asked.assumed_kinds;
-    const std::vector<NamedValue> values = params();
-    auto made = make_instance(
-        construction.engine, construction.snapshot, *op_class, values, options, &asking());
-    if (!made) return fail(std::move(made).error());
-    node->op = std::make_shared<Op>(wrap(std::move(*made)));
-  }
-  const std::lock_guard lock(running.mutex);
-  DelegateNode* const head = running.delegates.load(std::memory_order_acquire);
-  if (const auto* found = find_delegate(head, stage, identity)) return found->op.get();
-  node->next = head;
-  running.delegate_nodes.push_back(std::move(node));
-  running.delegates.store(running.delegate_nodes.back().get(), std::memory_order_release);
-  return running.delegate_nodes.back()->op.get();
-}
-
 // ---- Running
 // ---------------------------------------------------------------------------------------
 
@@ -137,7 +85,7 @@ class StageCalls : public Composition {
     }
     Delegate delegate;
     delegate.stage = static_cast<std::uint32_t>(at - stages.begin());
-    TENON_TRY_ASSIGN(delegate.op, instance_.delegate_for(delegate.stage, identity, params));
+    TENON_TRY_ASSIGN(delegate.op, instance_.delegate_for(state_, delegate.stage, identity, params));
     return delegate;
   }
 
@@ -238,6 +186,15 @@ class RunningStages final : public StageCalls {
     }
   }
 
+  // The thread's own hold on a sub-op, which delegate_for has put there.
+  [[nodiscard]] const std::shared_ptr<Op>& held_by_thread(const Delegate& delegate) const {
+    const auto at = std::find_if(state_.sub_ops.begin(),
+                                 state_.sub_ops.end(),
+                                 [&](const auto& sub) { return sub->op.get() == delegate.op; });
+    static const std::shared_ptr<Op> kNone;
+    return at == state_.sub_ops.end() ? kNone : (*at)->op;
+  }
+
   // Makes a sub-call, and files it under its stage.
   template <class Call>
   Result<void> file(const Delegate& delegate, const Call& call) {
@@ -254,7 +211,7 @@ class RunningStages final : public StageCalls {
     if (traces.size() <= state_.stage_count) traces.resize(state_.stage_count + 1);
     StageTrace& trace = traces[state_.stage_count++];
     trace.stage = delegate.stage;
-    trace.op = delegate.op;
+    trace.keep(held_by_thread(delegate));
     trace.record = *sub.thread_state().last;
     return {};
   }
@@ -340,6 +297,22 @@ class OnStack {
   OnStack& operator=(const OnStack&) = delete;
 };
 
+// Lets go of sub-ops that this thread has not asked for lately, but of none that a call in progress
+// may yet have to undo. Between two compositions: within one, a flow has pointers to them.
+void trim(SubOps& mine, std::size_t limit, const std::vector<CompositeFrame::Pending>& pending) {
+  const std::size_t most = std::clamp<std::size_t>(limit, 2, 64);
+  if (mine.size() <= most) return;
+  std::size_t excess = mine.size() - most / 2;
+  std::erase_if(mine, [&](const auto& sub) {
+    const bool is_pending = std::any_of(pending.begin(), pending.end(), [&](const auto& call) {
+      return call.instance == &sub->op->instance();
+    });
+    if (excess == 0 || is_pending) return false;
+    --excess;
+    return true;
+  });
+}
+
 // The calls of this thread's outermost composition.
 std::vector<CompositeFrame::Pending>& pending_of_thread() {
   static thread_local std::vector<CompositeFrame::Pending> pending;
@@ -362,6 +335,7 @@ Result<void> run_composition(Op::Instance& instance,
   if (is_outermost) pending.clear();
   const std::size_t first = pending.size();
   state.stage_count = 0;
+  trim(state.sub_ops, instance.engine().options.call_keys_per_instance, pending);
   Result<void> result = [&]() -> Result<void> {
     const OnStack on_stack(frame);
     RunningStages stages(instance, state, args, device, stream, frame);

@@ -8,10 +8,8 @@ namespace tenon {
 
 std::vector<HeldDelegate> Op::held_delegates() const {
   std::vector<HeldDelegate> held;
-  const DelegateNode* node = instance_->running.delegates.load(std::memory_order_acquire);
-  for (; node != nullptr; node = node->next)
-    held.push_back({decl().stages[node->stage].name, node->identity, node->op.get()});
-  std::reverse(held.begin(), held.end());
+  for (const auto& sub : instance_->held_sub_ops())
+    held.push_back({decl().stages[sub->stage].name, sub->identity, sub->op});
   return held;
 }
 
@@ -37,9 +35,8 @@ std::vector<std::shared_ptr<BuiltEntry>> Op::Instance::reachable() const {
       }
     }
   }
-  const DelegateNode* node = running.delegates.load(std::memory_order_acquire);
-  for (; node != nullptr; node = node->next) {
-    auto below = node->op->instance().reachable();
+  for (const auto& sub : held_sub_ops()) {
+    auto below = sub->op->instance().reachable();
     std::move(below.begin(), below.end(), std::back_inserter(entries));
   }
   std::set<const BuiltEntry*> seen;
@@ -90,6 +87,7 @@ EngineCounters Engine::counters() const {
   c.kernels_live = internals_->builds.live();
   c.kernels_evicted = internals_->builds.evicted();
   c.call_keys_evicted = internals_->call_keys_evicted.load(std::memory_order_relaxed);
+  c.sub_ops_evicted = internals_->sub_ops_evicted.load(std::memory_order_relaxed);
   c.kernels_tuned = internals_->kernels_tuned.load(std::memory_order_relaxed);
   return c;
 }

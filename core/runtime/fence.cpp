@@ -38,7 +38,7 @@ void prepare_fences() {
 }
 
 bool writer_fence() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_fence();
   return !fences_on_demand.load(std::memory_order_relaxed) || fence_everyone();
 }
 

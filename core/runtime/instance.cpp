@@ -50,9 +50,22 @@ Op::Instance::~Instance() {
     const std::lock_guard lock(engine().instances_mutex);
     engine().instances.erase(construction.key);
   }
+  // Sub-ops end after the lock: their ends take others.
+  SubOps gone;
+  std::vector<StageTrace> records;
+  const auto take = [](auto& from, auto& into) {
+    std::move(from.begin(), from.end(), std::back_inserter(into));
+    from.clear();
+  };
   const std::lock_guard lock(running.mutex);
-  for (const auto& state : running.threads)
+  gone = running.sub_ops.release();
+  for (const auto& state : running.threads) {
+    take(state->sub_ops, gone);
+    take(state->record.stages, records);
+    take(state->stage_traces, records);
+    state->record.stage_count = 0;
     state->instance_alive.store(false, std::memory_order_release);
+  }
 }
 
 ThreadState& Op::Instance::thread_state() {
@@ -63,10 +76,15 @@ ThreadState& Op::Instance::thread_state() {
   if (mine == nullptr) {
     mine = std::make_shared<ThreadState>();
     mine->frame = plan().make_frame();
+    std::vector<std::shared_ptr<ThreadState>> ended;  // outlives the lock: they may hold sub-ops
     const std::lock_guard lock(running.mutex);
-    std::erase_if(running.threads,
-                  [](const auto& s) { return !s->thread_alive.load(std::memory_order_acquire); });
-    running.threads.push_back(mine);
+    auto& threads = running.threads;
+    const auto dead = std::partition(threads.begin(), threads.end(), [](const auto& s) {
+      return s->thread_alive.load(std::memory_order_acquire);
+    });
+    std::move(dead, threads.end(), std::back_inserter(ended));
+    threads.erase(dead, threads.end());
+    threads.push_back(mine);
   }
   slot = {construction.key, mine.get(), this};
   ThreadState& state = *mine;

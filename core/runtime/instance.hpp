@@ -14,6 +14,7 @@
 
 #include "registry/selection.hpp"
 #include "runtime/binding.hpp"
+#include "runtime/sub_ops.hpp"
 #include "runtime/thread_state.hpp"
 #include "runtime/tuning.hpp"
 #include "tenon/core/flow.hpp"
@@ -33,6 +34,7 @@ struct Engine::Internals {
   std::optional<Setting<std::string>> process_default;  ///< set_default_target
   std::atomic<std::uint64_t> default_version{1};
   std::atomic<std::size_t> call_keys_evicted{0};
+  std::atomic<std::size_t> sub_ops_evicted{0};
   std::atomic<std::size_t> kernels_tuned{0};
   // Instances by key. The table owns none; each takes itself out at its end.
   mutable std::mutex instances_mutex;
@@ -73,16 +75,8 @@ struct BindingGroup {
   std::uint64_t next_serial = 1;
 };
 
-/// A sub-op that an instance holds. Nodes are added, never changed or taken out before the instance
+/// The CastFwdOp to one dtype. Nodes are added, never changed or taken out before the instance
 /// ends, so that they are read without a lock.
-struct DelegateNode {
-  std::uint32_t stage = 0;
-  std::vector<std::int64_t> identity;
-  std::shared_ptr<Op> op;
-  DelegateNode* next = nullptr;
-};
-
-/// The CastFwdOp to one dtype. Read without a lock, as delegates are.
 struct CasterNode {
   DType to = DType::kFloat32;
   std::unique_ptr<Op> op;
@@ -91,14 +85,13 @@ struct CasterNode {
 
 /// Written during calls, whatever the target; kept on undo.
 struct RunningGroup {
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::vector<std::shared_ptr<ThreadState>> threads;
   std::unique_ptr<Op> copier_owner;
   std::atomic<Op*> copier{nullptr};
   std::atomic<CasterNode*> casters{nullptr};  ///< the latest first; at most one per dtype
   std::vector<std::unique_ptr<CasterNode>> caster_nodes;
-  std::atomic<DelegateNode*> delegates{nullptr};  ///< the latest first
-  std::vector<std::unique_ptr<DelegateNode>> delegate_nodes;
+  SubOpTable sub_ops;
   std::atomic<bool> tune_requested{false};
   std::atomic<bool> tune_warned{false};  ///< that a kernel of this instance cannot tune
 };
@@ -168,10 +161,13 @@ struct Op::Instance {
     const Flow* flow = construction.op_class->flow;
     return !decl().stages.empty() && flow != nullptr && flow->composes();
   }
-  /// The sub-op of a stage and identity, made where it is missing.
-  Result<Op*> delegate_for(std::uint32_t stage,
+  /// The sub-op of a stage and identity, made where it is missing. `state` keeps it until the next
+  /// composition begins on it.
+  Result<Op*> delegate_for(ThreadState& state,
+                           std::uint32_t stage,
                            std::span<const std::int64_t> identity,
                            const std::function<std::vector<NamedValue>()>& params);
+  [[nodiscard]] SubOps held_sub_ops() const;
   /// Whether kernels are tuned as soon as they are built.
   [[nodiscard]] bool tuned_mode() const {
     return asking().running.tune_requested.load(std::memory_order_relaxed) ||
@@ -195,6 +191,10 @@ struct Op::Instance {
  private:
   friend class CallRun;
   friend struct CompositeCalls;
+  Result<std::shared_ptr<SubOp>> make_sub_op(
+      std::uint32_t stage,
+      std::span<const std::int64_t> identity,
+      const std::function<std::vector<NamedValue>()>& params) const;
   /// The helper that copies, or casts to a dtype; made at first need.
   Result<Op*> copier();
   Result<Op*> caster(DType to);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,25 @@ struct RecordStore {
 
 /// A sub-call of a composite op.
 struct StageTrace {
+  StageTrace() = default;
+  ~StageTrace() = default;
+  StageTrace(const StageTrace&) = default;
+  StageTrace(StageTrace&&) = default;
+  StageTrace& operator=(StageTrace&&) = default;
+  // Calls that repeat touch no count that threads share.
+  StageTrace& operator=(const StageTrace& other) {
+    if (this == &other) return *this;
+    stage = other.stage;
+    keep(other.op);
+    record = other.record;
+    return *this;
+  }
+  void keep(const std::shared_ptr<Op>& sub) {
+    if (op != sub) op = sub;
+  }
+
   std::uint32_t stage = 0;
-  Op* op = nullptr;  ///< lives as long as the instance that holds it
+  std::shared_ptr<Op> op;
   RecordStore record;
 };
 

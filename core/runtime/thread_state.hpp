@@ -11,6 +11,7 @@
 #include "flows/stand_ins.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/record_store.hpp"
+#include "runtime/sub_ops.hpp"
 #include "tenon/core/op.hpp"
 #include "tenon/core/plan.hpp"
 
@@ -82,6 +83,7 @@ struct ThreadState {
   std::vector<KernelTrace> traces;  ///< of the call in progress
   std::vector<StageTrace> stage_traces;
   std::size_t stage_count = 0;
+  SubOps sub_ops;  ///< that this thread asked for lately, the latest last
 };
 
 }  // namespace tenon

@@ -248,8 +248,7 @@ std::size_t Op::Instance::request_tune() {
     auto stream = stream_for(*engine().devices, entry->built->device());
     if (stream && tune(*entry, *example, *stream)) ++tuned;
   }
-  const DelegateNode* node = running.delegates.load(std::memory_order_acquire);
-  for (; node != nullptr; node = node->next) tuned += node->op->instance().request_tune();
+  for (const auto& sub : held_sub_ops()) tuned += sub->op->instance().request_tune();
   return tuned;
 }
 

@@ -164,7 +164,7 @@ TEST_SUITE("core/runtime/composite") {
     REQUIRE(op.call({{"x", w.tensor({3})}}));
     CHECK(other.launches == 1);
     CHECK(w.scale->launches == 0);
-    CHECK(op.held_delegates().at(0).op == options.delegates["first"].get());
+    CHECK(op.held_delegates().at(0).op == options.delegates["first"]);
 
     options.delegates.clear();
     options.delegates["first"] = std::make_shared<Op>(w.make_op("HalveFwdOp"));

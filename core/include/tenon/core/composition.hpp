@@ -31,10 +31,12 @@ class Composition {
     std::uint32_t stage = 0;
   };
   using Params = std::function<std::vector<NamedValue>()>;
-  /// The sub-op of a stage: made once per identity and kept as long as the instance, or the one
-  /// that was given for the stage at construction. It takes the outermost instance's snapshot,
-  /// target request, selection options and tuned mode. `identity` is what `params` depends on
-  /// beside the instance's own parameters; `params` is asked only when the sub-op is made.
+  /// The sub-op of a stage: made once per identity, or the one that was given for the stage at
+  /// construction. Valid until the composition ends; an instance holds as many as it may hold call
+  /// keys, and lets go of those that were not used for longest. It takes the outermost instance's
+  /// snapshot, target request, selection options and tuned mode. `identity` is what `params`
+  /// depends on beside the instance's own parameters; `params` is asked only when the sub-op is
+  /// made.
   /// @errors Internal for a stage that is not declared or calls no op; what Engine::make says.
   virtual Result<Delegate> delegate_for(std::string_view stage,
                                         std::span<const std::int64_t> identity,

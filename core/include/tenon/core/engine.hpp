@@ -74,6 +74,7 @@ struct EngineCounters {
   std::size_t kernels_live = 0;       ///< that instances hold now
   std::size_t kernels_evicted = 0;    ///< taken from instances to keep `caches.entries`
   std::size_t call_keys_evicted = 0;  ///< to keep `caches.call_keys_per_instance`
+  std::size_t sub_ops_evicted = 0;    ///< held by composite instances, to the same number
   std::size_t kernels_tuned = 0;      ///< by this engine, results that were read not counted
 };
 

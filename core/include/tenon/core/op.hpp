@@ -90,7 +90,7 @@ struct StageUse {
 struct HeldDelegate {
   std::string stage;
   std::vector<std::int64_t> identity;
-  Op* op = nullptr;  ///< borrowed: lives as long as the instance
+  std::shared_ptr<Op> op;  ///< not to be called once the instance has ended
 };
 
 /// A kernel that an instance reaches through its cached calls.
