@@ -103,6 +103,7 @@ struct DeviceTable::State {
   // Looked up without a lock: DeviceKind ids are small and dense.
   static constexpr std::size_t kMaxKinds = 1024;
   std::array<std::atomic<Kind*>, kMaxKinds> by_id{};
+  std::function<std::optional<Error>(const DeviceKindEntry&)> gate;
 };
 
 namespace {
@@ -186,6 +187,10 @@ Result<void> DeviceTable::set_allocator(DeviceKind kind, DeviceAllocator allocat
 
 bool DeviceTable::is_of_parent(const DeviceEntry& device) const {
   return find_kind(device.device.kind)->is_of_parent();
+}
+
+void DeviceTable::set_gate(std::function<std::optional<Error>(const DeviceKindEntry&)> gate) {
+  state_->gate = std::move(gate);
 }
 
 DeviceTable::Kind* DeviceTable::find_kind(DeviceKind kind) const {
@@ -290,7 +295,12 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
     if (k->phase.load(std::memory_order_acquire) == Phase::kDone) return k;
     k->phase.store(Phase::kRunning, std::memory_order_release);
   }
-  enumerate(k->entry, k->devices, k->no_devices_reason, k->failure);
+  if (state_->gate) k->failure = state_->gate(k->entry);
+  if (k->failure) {
+    k->no_devices_reason = k->failure->message();
+  } else {
+    enumerate(k->entry, k->devices, k->no_devices_reason, k->failure);
+  }
   k->default_streams.resize(k->devices.size());
   {
     const std::lock_guard lock(state_->mutex);

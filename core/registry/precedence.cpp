@@ -114,6 +114,15 @@ void order_kernel_types(InterfaceTable& table) {
 }
 
 std::string own_cycle(const std::vector<std::shared_ptr<const KernelType>>& types) {
+  // Only an edge to a key of the same plugin can be part of a circle here.
+  const auto prefers_own = [](const auto& type) {
+    const std::string& id = type->plugin->id;
+    return std::any_of(
+        type->preferred_over.begin(), type->preferred_over.end(), [&](const std::string& over) {
+          return over.size() > id.size() && over[id.size()] == ':' && over.starts_with(id);
+        });
+  };
+  if (std::none_of(types.begin(), types.end(), prefers_own)) return {};
   const Graph g = graph_of(types);
   const std::size_t n = g.names.size();
   const std::vector<bool> reach = closure(g.edges);

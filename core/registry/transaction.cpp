@@ -37,15 +37,41 @@ std::string size_fault(const char* what, std::uint64_t size, std::uint64_t least
          std::to_string(least) + " to " + std::to_string(kMaxStructBytes);
 }
 
+// A row as ours, or what is wrong with it: where it lies, its size, what it points to.
+template <class T>
+tenon_status take(PluginTransaction::Staged& staged,
+                  const char* what,
+                  const T* theirs,
+                  std::uint64_t least,
+                  T& ours,
+                  std::string& fault) {
+  const std::string unreadable = std::string(what) + " lies in memory that cannot be read";
+  if (!staged.memory.readable(theirs, sizeof theirs->struct_size)) {
+    fault = unreadable;
+    return TENON_INVALID_ARGUMENT;
+  }
+  fault = size_fault(what, theirs->struct_size, least);
+  if (!fault.empty()) return TENON_INCOMPATIBLE;
+  if (!staged.memory.readable(theirs, theirs->struct_size)) {
+    fault = unreadable;
+    return TENON_INVALID_ARGUMENT;
+  }
+  ours = normalised(theirs, theirs->struct_size);
+  fault = staged.memory.fault_of(ours);
+  if (!fault.empty()) fault = std::string(what) + ": " + fault;
+  return fault.empty() ? TENON_OK : TENON_INVALID_ARGUMENT;
+}
+
 tenon_status add_device_kind(void* context, const tenon_device_kind* kind, tenon_reason* reason) {
   auto& staged = *static_cast<PluginTransaction::Staged*>(context);
   if (kind == nullptr)
     return refuse(staged, TENON_INVALID_ARGUMENT, "add_device_kind was given null", reason);
-  if (auto fault = size_fault("tenon_device_kind", kind->struct_size, kMinDeviceKindBytes);
-      !fault.empty()) {
-    return refuse(staged, TENON_INCOMPATIBLE, fault, reason);
-  }
-  staged.kinds.push_back(normalised(kind, kind->struct_size));
+  tenon_device_kind ours{};
+  std::string fault;
+  const tenon_status status =
+      take(staged, "tenon_device_kind", kind, kMinDeviceKindBytes, ours, fault);
+  if (status != TENON_OK) return refuse(staged, status, fault, reason);
+  staged.kinds.push_back(ours);
   return TENON_OK;
 }
 
@@ -73,12 +99,16 @@ tenon_status add_kernel_types(void* context,
   const auto* bytes = reinterpret_cast<const std::byte*>(rows);
   for (std::uint64_t i = 0; i < count; ++i, bytes += element_size) {
     const auto* row = reinterpret_cast<const tenon_kernel_type*>(bytes);
-    if (auto fault = size_fault("tenon_kernel_type", row->struct_size, kMinKernelTypeBytes);
-        !fault.empty() || row->struct_size > element_size) {
-      if (fault.empty()) fault = "tenon_kernel_type.struct_size exceeds the element size";
-      return refuse(staged, TENON_INCOMPATIBLE, "row " + std::to_string(i) + ": " + fault, reason);
+    tenon_kernel_type ours{};
+    std::string fault;
+    tenon_status status = take(staged, "tenon_kernel_type", row, kMinKernelTypeBytes, ours, fault);
+    if (status == TENON_OK && row->struct_size > element_size) {
+      status = TENON_INCOMPATIBLE;
+      fault = "tenon_kernel_type.struct_size exceeds the element size";
     }
-    staged.types.push_back(normalised(row, row->struct_size));
+    if (status != TENON_OK)
+      return refuse(staged, status, "row " + std::to_string(i) + ": " + fault, reason);
+    staged.types.push_back(ours);
   }
   return TENON_OK;
 }
@@ -87,19 +117,18 @@ tenon_status add_target(void* context, const tenon_target* target, tenon_reason*
   auto& staged = *static_cast<PluginTransaction::Staged*>(context);
   if (target == nullptr)
     return refuse(staged, TENON_INVALID_ARGUMENT, "add_target was given null", reason);
-  if (auto fault = size_fault("tenon_target", target->struct_size, kMinTargetBytes);
-      !fault.empty()) {
-    return refuse(staged, TENON_INCOMPATIBLE, fault, reason);
-  }
-  staged.targets.push_back(normalised(target, target->struct_size));
+  tenon_target ours{};
+  std::string fault;
+  const tenon_status status = take(staged, "tenon_target", target, kMinTargetBytes, ours, fault);
+  if (status != TENON_OK) return refuse(staged, status, fault, reason);
+  staged.targets.push_back(ours);
   return TENON_OK;
 }
 
 }  // namespace
 
-PluginTransaction::PluginTransaction(const PluginInfo* plugin)
-    : staged_(std::make_unique<Staged>()) {
-  staged_->plugin = plugin;
+PluginTransaction::PluginTransaction(const PluginInfo* plugin, const MemoryCheck* memory)
+    : staged_(std::make_unique<Staged>(plugin, memory)) {
   tenon_registrar& r = staged_->registrar;
   r.struct_size = sizeof r;
   r.context = staged_.get();

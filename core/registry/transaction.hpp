@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "registry/row_memory.hpp"
 #include "tenon/core/registry.hpp"
 
 namespace tenon {
 
 struct PluginTransaction::Staged {
-  const PluginInfo* plugin = nullptr;
+  Staged(const PluginInfo* from, const MemoryCheck* check) : plugin(from), memory(check) {}
+
+  const PluginInfo* plugin;
+  RowMemory memory;
   tenon_registrar registrar{};
   std::vector<tenon_device_kind> kinds;
   std::vector<tenon_kernel_type> types;

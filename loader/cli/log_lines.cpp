@@ -6,6 +6,7 @@
 
 #include "call_args.hpp"
 #include "session.hpp"
+#include "tenon/loader/printable.hpp"
 #include "tenon/plugin.h"
 
 namespace tenon::cli {
@@ -18,8 +19,9 @@ void print_log_line(Console& console,
   std::string word = inked(level == TENON_LOG_DEBUG ? "debug:" : "note:", Ink::kDim, style);
   if (level == TENON_LOG_ERROR) word = inked("error:", Ink::kBad, style);
   if (level == TENON_LOG_WARN) word = inked("warning:", Ink::kWarn, style);
-  console.err(component.empty() ? fmt::format("{} {}\n", word, text)
-                                : fmt::format("{} {}: {}\n", word, component, text));
+  const std::string line = loader::printable_line(text);
+  console.err(component.empty() ? fmt::format("{} {}\n", word, line)
+                                : fmt::format("{} {}: {}\n", word, component, line));
 }
 
 Result<loader::ConfigSources> config_sources(const Arguments& arguments) {

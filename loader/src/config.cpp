@@ -266,7 +266,11 @@ void ConfigLoader::read_leaf(const KeySpec& spec,
   if (spec.kind == KeyKind::kPath) value = Value(absolute(node.text));
   if (spec.kind == KeyKind::kPaths) {
     std::vector<Value> paths;
-    for (const manifest::Node& item : node.items) paths.emplace_back(absolute(item.text));
+    for (const manifest::Node& item : node.items) {
+      // A word, not a path: the ops that are linked in.
+      const bool word = spec.pattern == "manifest.paths" && item.text == kShipped;
+      paths.emplace_back(word ? item.text : absolute(item.text));
+    }
     value = Value::list(std::move(paths));
   }
   setting.value = std::move(*value);

@@ -44,6 +44,9 @@ struct KeySpec {
   }
 };
 
+/// The word among manifest.paths that stands for the ops that are linked in.
+inline constexpr std::string_view kShipped = "shipped";
+
 [[nodiscard]] std::span<const KeySpec> key_table();
 /// The row of a key's segments; null where there is none.
 [[nodiscard]] const KeySpec* find_key(std::span<const std::string> segments);

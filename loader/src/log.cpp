@@ -72,8 +72,8 @@ Result<LogSink> make_log_sink(int level, const std::string& file) {
     logger->set_level(to_spdlog(level));
     logger->flush_on(spdlog::level::debug);
     return LogSink([logger](int line_level, std::string_view component, std::string_view text) {
-      const std::string line =
-          component.empty() ? printable(text) : printable(fmt::format("{}: {}", component, text));
+      const std::string line = printable_line(
+          component.empty() ? std::string(text) : fmt::format("{}: {}", component, text));
       logger->log(to_spdlog(line_level), "{}", line);
     });
   } catch (const std::exception& error) {

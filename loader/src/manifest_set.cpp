@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "config_keys.hpp"
 #include "tenon/manifest/compile.hpp"
 #include "tenon/manifest/compiled.hpp"
 #include "tenon/manifest/reader.hpp"
@@ -70,7 +71,7 @@ Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) 
   std::vector<std::filesystem::path> files;
   bool with_shipped = paths.empty();
   for (const std::string& path : paths) {
-    if (path == "shipped") {
+    if (path == kShipped) {
       with_shipped = true;
     } else {
       files.emplace_back(path);
@@ -78,8 +79,8 @@ Result<void> add_ops(Registry& registry, const std::vector<std::string>& paths) 
   }
   if (with_shipped) {
     // The build compiled them. Plans are immutable, so all Runtimes of a process share them.
-    static const Result<Plans> kShipped = manifest::load_compiled();
-    TENON_TRY(add_plans(registry, kShipped));
+    static const Result<Plans> kCompiled = manifest::load_compiled();
+    TENON_TRY(add_plans(registry, kCompiled));
   }
   if (files.empty()) return {};
   auto loaded = manifest::load_files(files);

@@ -8,6 +8,7 @@
 
 #include "manifest_set.hpp"
 #include "tenon/core/nearest.hpp"
+#include "tenon/loader/memory_map.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -25,6 +26,27 @@ tenon_status status_of(const Error& error) {
   return TENON_INVALID_ARGUMENT;
 }
 
+/// The process's memory as one plugin's rows need it: read when the first row comes, and again
+/// where an address is new, for a plugin may make its rows as it hands them over.
+class ProcessMemory final : public MemoryCheck {
+ public:
+  [[nodiscard]] bool readable(const void* data, std::uint64_t size_bytes) const override {
+    return holds([&] { return map_.readable(data, size_bytes); });
+  }
+  [[nodiscard]] bool callable(std::uintptr_t function) const override {
+    return holds([&] { return map_.executable(function); });
+  }
+
+ private:
+  template <class F>
+  bool holds(F&& asked) const {
+    if (asked()) return true;
+    map_ = MemoryMap::of_process();
+    return map_.empty() || asked();  // where the system tells nothing, nothing can be refused
+  }
+  mutable MemoryMap map_;
+};
+
 Error error_of(const PluginRecord& record) {
   return Error(ErrorCode::kPluginRejected, record.reason)
       .with_where(record.path)
@@ -35,8 +57,11 @@ Error error_of(const PluginRecord& record) {
 
 }  // namespace
 
-PluginIntake::PluginIntake(std::shared_ptr<Engine> engine, const Config& config)
+PluginIntake::PluginIntake(std::shared_ptr<Engine> engine,
+                           const Config& config,
+                           std::shared_ptr<ProbeGate> gate)
     : engine_(std::move(engine)),
+      gate_(std::move(gate)),
       required_(config.texts("plugins.required")),
       required_from_(config.get("plugins.required").from()),
       target_(config.text("target")),
@@ -44,6 +69,16 @@ PluginIntake::PluginIntake(std::shared_ptr<Engine> engine, const Config& config)
   for (const ConfigSetting* setting : config.under(kOptions)) {
     options_.push_back({setting->key.substr(kOptions.size()), setting->value, setting->where()});
   }
+  engine_->devices().set_gate([gate_of_all = gate_](const DeviceKindEntry& kind) {
+    std::optional<Error> error;
+    if (auto ok = gate_of_all->before_devices(kind.plugin); !ok) {
+      error = Error(ErrorCode::kDeviceError,
+                    fmt::format("plugin '{}' is quarantined: {}", kind.plugin, ok.error().text))
+                  .with("plugin", kind.plugin)
+                  .with("status", std::string(status_name(ok.error().code)));
+    }
+    return error;
+  });
 }
 
 std::vector<OptionSetting> PluginIntake::options_of(std::string_view id) const {
@@ -58,7 +93,7 @@ std::vector<OptionSetting> PluginIntake::options_of(std::string_view id) const {
 }
 
 void PluginIntake::reject(PluginRecord& record, PluginFault fault) const {
-  record.state = PluginState::kRejected;
+  record.state = fault.quarantine ? PluginState::kQuarantined : PluginState::kRejected;
   record.stage = fault.stage;
   record.code = fault.code;
   record.reason = std::move(fault.text);
@@ -113,7 +148,9 @@ Result<void> PluginIntake::take_loaded(LoadedPlugin& plugin, PluginRecord& recor
   if (auto ok = plugin.start(engine_, cache_directory_); !ok) {
     return reject(record, std::move(ok).error()), Result<void>();
   }
-  PluginTransaction transaction(&info);
+  // Rows may lie anywhere that is mapped; a plugin that is linked in is part of the program.
+  const ProcessMemory memory;
+  PluginTransaction transaction(&info, record.path == "static" ? nullptr : &memory);
   if (auto ok = plugin.enumerate(transaction); !ok) {
     return reject(record, std::move(ok).error()), Result<void>();
   }
@@ -149,10 +186,22 @@ Result<void> PluginIntake::take_file(FoundFile& file) {
                     file.record.path);
     return {};
   }
-  auto loaded = load_file(file);
+  ProbeSubject subject = subject_of(file);
+  auto loaded = load_file(file, [&] { return gate_->before_load(subject); });
   if (!loaded) {
     reject(file.record, std::move(loaded).error());
     return {};
+  }
+  gate_->remember(file.record.id, std::move(subject));
+  for (const std::string& other : mapped_besides(file.record.id, **loaded)) {
+    engine_->log(other.ends_with("at '" + file.record.path + "'") ? TENON_LOG_WARN : TENON_LOG_INFO,
+                 "loader",
+                 fmt::format("plugin '{}' {} is loaded from '{}' while the code of {} is still in "
+                             "memory, where this process loaded it before",
+                             file.record.id,
+                             file.record.version,
+                             file.record.path,
+                             other));
   }
   return take_loaded(**loaded, file.record);
 }

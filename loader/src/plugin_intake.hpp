@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probe_gate.hpp"
 #include "tenon/core/engine.hpp"
 #include "tenon/core/plugin_record.hpp"
 #include "tenon/loader/config.hpp"
@@ -17,7 +18,10 @@ namespace tenon::loader {
 /// another's result. [load-thread]
 class PluginIntake {
  public:
-  PluginIntake(std::shared_ptr<Engine> engine, const Config& config);
+  /// The gate is passed by every file, and by the devices of its plugin.
+  PluginIntake(std::shared_ptr<Engine> engine,
+               const Config& config,
+               std::shared_ptr<ProbeGate> gate);
 
   /// Static plugins first, then the files in their order.
   /// @errors ConfigInvalid: an option that a plugin does not have. Anything else is in the records.
@@ -40,6 +44,7 @@ class PluginIntake {
   [[nodiscard]] std::vector<OptionSetting> options_of(std::string_view id) const;
 
   std::shared_ptr<Engine> engine_;
+  std::shared_ptr<ProbeGate> gate_;
   std::vector<PluginRecord> records_;
   std::vector<OptionSetting> options_;  ///< "<plugin>.<name>"
   std::vector<std::string> required_;

@@ -151,6 +151,9 @@ struct Process {
   using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
   std::mutex mutex;  // guards the tables, never a call into a plugin
   std::map<FileKey, OnceState<FileResult<LoadedPlugin*>>> files;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, FileIdentity> mapped;  // by device and inode
+  std::map<std::string, std::vector<FileIdentity>> at_path;  // in the order of loading
+  std::vector<const Plugin*> loaded;
   std::map<const tenon_plugin*, OnceState<FileResult<LoadedPlugin*>>> statics;
   std::vector<const tenon_plugin*> registered;
   std::vector<Plugin*> started;
@@ -260,29 +263,67 @@ void Plugin::shut_down() {
   host_.close();
 }
 
+/// Notes which file is mapped from now on. The dynamic linker knows a file by its inode, and would
+/// hand out the old code under the new file's name.
+FileResult<void> claim_inode(const FileIdentity& identity) {
+  const std::lock_guard lock(process().mutex);
+  const auto [at, added] =
+      process().mapped.try_emplace({identity.device, identity.inode}, identity);
+  if (added || at->second == identity) return {};
+  return tl::unexpected(PluginFault{
+      PluginStage::kLoad,
+      TENON_INCOMPATIBLE,
+      "the file was overwritten in place after this process had loaded it, so its old code is "
+      "still in memory; start a new process, and install new versions under a new inode (mv)"});
+}
+
+/// The name under which the dynamic linker opens the file and no other: it compares names before
+/// inodes, and would hand out what it once loaded from the same path.
+std::string name_for_linker(const std::string& path, const FileIdentity& identity) {
+  const std::lock_guard lock(process().mutex);
+  std::vector<FileIdentity>& before = process().at_path[path];
+  auto at = std::find(before.begin(), before.end(), identity);
+  if (at == before.end()) at = before.insert(before.end(), identity);
+  std::string name = path;
+  for (auto each = before.begin(); each != at; ++each) name.insert(name.rfind('/') + 1, "./");
+  return name;
+}
+
 FileResult<LoadedPlugin*> map_file(const FoundFile& file) {
   const std::string& path = file.record.path;
-  auto object = map_and_find(path, TENON_PLUGIN_SYMBOL);
-  if (!object) return tl::unexpected(std::move(object).error());
+  if (auto ok = claim_inode(file.identity); !ok) return tl::unexpected(std::move(ok).error());
+  auto object = map_and_find(name_for_linker(path, file.identity), TENON_PLUGIN_SYMBOL);
+  if (!object) {
+    if (object.error().code != TENON_NOT_FOUND) {  // else it is mapped and lacks the symbol
+      const std::lock_guard lock(process().mutex);
+      process().mapped.erase({file.identity.device, file.identity.inode});
+    }
+    return tl::unexpected(std::move(object).error());
+  }
   if (identify(path) != file.identity) {
     return tl::unexpected(PluginFault{
         PluginStage::kLoad,
         TENON_IO,
         "the file was replaced while it was loaded; what was mapped is not what was vetted"});
   }
-  auto table = normalise_plugin(static_cast<const tenon_plugin*>(*object), &*file.elf.note);
+  auto table = normalise_plugin(
+      static_cast<const tenon_plugin*>(object->symbol), &*file.elf.note, &object->image);
   if (!table) return tl::unexpected(std::move(table).error());
   std::string build = file.elf.build_id;
   if (build.empty()) {  // nothing better tells two builds apart then
     build = fmt::format(
         "{}-{}-{}", file.record.version, file.identity.size_bytes, file.identity.modified_ns);
   }
-  return new Plugin(*table, path, file.elf.build_id, std::move(build));
+  auto* plugin = new Plugin(*table, path, file.elf.build_id, std::move(build));
+  const std::lock_guard lock(process().mutex);
+  process().loaded.push_back(plugin);
+  return plugin;
 }
 
 }  // namespace
 
-FileResult<LoadedPlugin*> load_file(const FoundFile& file) {
+FileResult<LoadedPlugin*> load_file(const FoundFile& file,
+                                    const std::function<FileResult<void>()>& before) {
   const FileIdentity& id = file.identity;
   OnceState<FileResult<LoadedPlugin*>>* once = nullptr;
   {
@@ -291,7 +332,12 @@ FileResult<LoadedPlugin*> load_file(const FoundFile& file) {
   }
   // A failure is no reason not to try again: a missing dependency may be there the next time.
   return once->run(
-      [&] { return map_file(file); },
+      [&]() -> FileResult<LoadedPlugin*> {
+        if (before) {
+          if (auto ok = before(); !ok) return tl::unexpected(std::move(ok).error());
+        }
+        return map_file(file);
+      },
       tl::unexpected(PluginFault{
           PluginStage::kLoad, TENON_INTERNAL, "its constructors made a Runtime that loads it"}),
       /*keep_failure=*/false);
@@ -305,11 +351,22 @@ FileResult<LoadedPlugin*> load_static(const tenon_plugin* plugin) {
   }
   return once->run(
       [&]() -> FileResult<LoadedPlugin*> {
-        auto table = normalise_plugin(plugin, nullptr);
+        auto table = normalise_plugin(plugin, nullptr, nullptr);
         if (!table) return tl::unexpected(std::move(table).error());
         return new Plugin(*table, "static", "", "static-" + std::string(view_of(table->version)));
       },
       refuse(TENON_INTERNAL, "it is being taken already"));
+}
+
+std::vector<std::string> mapped_besides(std::string_view id, const LoadedPlugin& plugin) {
+  std::vector<std::string> others;
+  const std::lock_guard lock(process().mutex);
+  for (const Plugin* each : process().loaded) {
+    const PluginInfo& info = each->info();
+    if (each != &plugin && info.id == id)
+      others.push_back(fmt::format("{} at '{}'", info.version, info.path));
+  }
+  return others;
 }
 
 std::vector<const tenon_plugin*> static_plugins() {

@@ -76,4 +76,18 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_line(std::string_view text) {
+  std::string line;
+  for (const char c : printable(text)) {
+    if (c == '\n') {
+      line += "\\x0a";
+    } else if (c == '\t') {
+      line += "\\x09";
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 }  // namespace tenon::loader

@@ -86,6 +86,19 @@ loader::DiscoveryOptions discovery_options(const RuntimeOptions& options, const 
   return out;
 }
 
+loader::ProbeOptions probe_options(const RuntimeOptions& options, const Config& config) {
+  loader::ProbeOptions out;
+  const std::string policy = config.text("plugins.probe");
+  out.policy = policy == "never"    ? loader::ProbePolicy::kNever
+               : policy == "always" ? loader::ProbePolicy::kAlways
+                                    : loader::ProbePolicy::kAuto;
+  if (out.policy != loader::ProbePolicy::kNever)
+    out.helper = options.probe_helper.value_or(loader::find_probe_helper());
+  out.cache_directory = config.text("caches.directory");
+  out.timeout = options.probe_timeout;
+  return out;
+}
+
 /// `devices.visible.<kind>`, for the kinds that are there; their devices are not enumerated yet.
 void hide_devices(Engine& engine, const Config& config) {
   constexpr std::string_view kPrefix = "devices.visible.";
@@ -153,7 +166,10 @@ Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   if (manifest_paths.empty()) manifest_paths = config.texts("manifest.paths");
   TENON_TRY(loader::add_ops(engine.registry(), manifest_paths));
 
-  state->intake = std::make_unique<PluginIntake>(state->engine, config);
+  state->intake = std::make_unique<PluginIntake>(
+      state->engine,
+      config,
+      std::make_shared<loader::ProbeGate>(probe_options(options, config), state->engine));
   TENON_TRY(state->intake->take_all(std::move(found.files)));
   hide_devices(engine, config);
   TENON_TRY(state->intake->check_required());

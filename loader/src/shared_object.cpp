@@ -39,7 +39,7 @@ void keep_open(std::unique_ptr<Library> library) {
 
 }  // namespace
 
-FileResult<const void*> map_and_find(const std::string& path, const char* symbol) {
+FileResult<MappedObject> map_and_find(const std::string& path, const char* symbol) {
   const auto refuse = [](tenon_status code, std::string text) {
     return tl::unexpected(PluginFault{PluginStage::kLoad, code, std::move(text)});
   };
@@ -63,7 +63,8 @@ FileResult<const void*> map_and_find(const std::string& path, const char* symbol
   const Library* library = opened.get();
   keep_open(std::move(opened));
   try {
-    return static_cast<const void*>(&library->get<const char>(symbol));
+    return MappedObject{&library->get<const char>(symbol),
+                        LoadedImage::of_handle(library->native())};
   } catch (const std::exception& error) {
     return refuse(TENON_NOT_FOUND,
                   fmt::format("no entry symbol {}: {}", symbol, system_reason(error.what())));

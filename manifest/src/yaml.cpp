@@ -622,15 +622,14 @@ std::optional<Node> parse_yaml(std::string_view file,
   document.diagnostics = &diagnostics;
   document.limits = limits;
   if (text.size() > limits.size_bytes) {
-    Diagnostic& d =
-        diagnostics.error(document.place(1, 1),
-                          "",
-                          "",
-                          "yaml.size",
-                          fmt::format("the file has {} bytes, more than the {} that are read",
-                                      text.size(),
-                                      limits.size_bytes));
-    d.found = fmt::format("{} bytes", text.size());
+    Diagnostic& d = diagnostics.error(
+        document.place(1, 1),
+        "",
+        "",
+        "yaml.size",
+        fmt::format("the file has more than the {} bytes that are read", limits.size_bytes));
+    // Who reads a file stops behind the limit, so its whole size is not known here.
+    d.found = fmt::format("more than {} bytes", limits.size_bytes);
     d.expected = fmt::format("at most {} bytes", limits.size_bytes);
     d.hint = "split the file";
     return std::nullopt;

@@ -392,6 +392,16 @@ TEST_CASE("the listing gives each key, its value and where it came from") {
   CHECK(row("caches.entries")["value"] == 4096);
 }
 
+TEST_CASE("the word shipped among manifest.paths of a file stays a word, ./shipped is a folder") {
+  const TempDir folder;
+  ConfigSources sources;
+  sources.file = folder.write("tenon.yaml", "manifest: {paths: [shipped, ops, ./shipped]}\n");
+  const auto config = Config::load(sources, Environment::of({}));
+  REQUIRE_MESSAGE(config, config.error().to_string());
+  CHECK(config->texts("manifest.paths") ==
+        std::vector<std::string>{"shipped", folder / "ops", folder / "shipped"});
+}
+
 TEST_SUITE_END();
 
 }  // namespace

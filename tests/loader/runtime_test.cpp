@@ -405,6 +405,19 @@ TEST_CASE("log.level decides what the command shows, and verbose adds informatio
   CHECK(lines_at("error", true) == Counts(1, 1));
 }
 
+TEST_CASE("a file name with line ends makes one line of the log, not three") {
+  Fixture fixture({});
+  const std::string log = fixture.folder / "log";
+  fixture.options.plugin_paths = {
+      fixture.folder.write("a\nforged line\tb.tenon.so", "no shared object")};
+  fixture.options.log = {};
+  fixture.set("log.file", log);
+  REQUIRE(fixture.make());
+  const std::string text = test::read_file(log);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK(has(text, "a\\x0aforged line\\x09b.tenon.so"));
+}
+
 TEST_CASE("D78 a target that nothing serves is an error that lists the names, whoever sets it") {
   const auto error = [](const Fixture& fixture) {
     auto runtime = Runtime::create(fixture.options);

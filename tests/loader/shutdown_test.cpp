@@ -1,4 +1,5 @@
 // Shutdown and static plugins, in an executable of their own: both change the process for good.
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
@@ -44,11 +45,14 @@ const tenon_plugin& linked_plugin() {
   return plugin;
 }
 
-TEST_CASE("D85 a static plugin is active without a file, and shutdown ends every plugin once") {
+TEST_CASE(
+    "D85 D89 shutdown ends every plugin once, static ones too, and one that throws stops no "
+    "other") {
   const test::TempDir folder;
   std::vector<std::string> lines;
   RuntimeOptions options;
-  options.plugin_paths = {test::fake("good", "acme")};
+  // Ended in reverse order: the one that throws is the first.
+  options.plugin_paths = {test::fake("good", "acme"), test::fake("throws_late", "thrower")};
   options.standard_folders = false;
   options.environment = loader::Environment::of({});
   options.settings = {{"caches.directory", folder / "cache"}};
@@ -59,7 +63,7 @@ TEST_CASE("D85 a static plugin is active without a file, and shutdown ends every
 
   auto runtime = Runtime::create(options);
   REQUIRE_MESSAGE(runtime, runtime.error().to_string());
-  REQUIRE(runtime->plugins().size() == 2);
+  REQUIRE(runtime->plugins().size() == 3);
   CHECK(runtime->plugins()[0].id == "linked");
   CHECK(runtime->plugins()[0].path == "static");
   CHECK(runtime->plugins()[0].state == PluginState::kActive);
@@ -87,6 +91,9 @@ TEST_CASE("D85 a static plugin is active without a file, and shutdown ends every
   std::size_t told = 0;
   for (const std::string& line : lines) told += line == "shutdown of acme" ? 1 : 0;
   CHECK(told == 1);
+  CHECK(std::count(lines.begin(),
+                   lines.end(),
+                   "shutdown of plugin 'thrower' threw an exception: no way out") == 1);
   CHECK(is_shut_down());
   CHECK(the_host->option(the_host, str("none"), &value) == TENON_SHUT_DOWN);
   CHECK(the_host->cache_get(the_host, str("k"), nullptr, 0, &size) == TENON_SHUT_DOWN);

@@ -18,8 +18,7 @@ struct Case {
   const char* part;  // of the reason
 };
 
-// Left out: what only a child process can survive (constructors and inits that end it), and rows
-// and functions in memory that is not mapped.
+// What only a child process can survive is in probe_test.cpp.
 constexpr Case kZoo[] = {
     {"no-note", PluginStage::kNote, TENON_NOT_FOUND, "TENON_PLUGIN_NOTE"},
     {"wrong-major", PluginStage::kNote, TENON_INCOMPATIBLE, "ABI 7."},
@@ -33,6 +32,26 @@ constexpr Case kZoo[] = {
     {"size-short", PluginStage::kValidate, TENON_INVALID_ARGUMENT, "struct_size is 24"},
     {"size-huge", PluginStage::kValidate, TENON_INVALID_ARGUMENT, "struct_size is 1099511627776"},
     {"required-feature", PluginStage::kValidate, TENON_INCOMPATIBLE, "requires features"},
+    {"init-outside",
+     PluginStage::kValidate,
+     TENON_INVALID_ARGUMENT,
+     "tenon_plugin.init is no function inside the plugin's image"},
+    {"unmapped-rows",
+     PluginStage::kValidate,
+     TENON_INVALID_ARGUMENT,
+     "tenon_kernel_type lies in memory that cannot be read"},
+    {"unmapped-name",
+     PluginStage::kValidate,
+     TENON_INVALID_ARGUMENT,
+     "its key lies in memory that cannot be read"},
+    {"unmapped-function",
+     PluginStage::kValidate,
+     TENON_INVALID_ARGUMENT,
+     "'build' lies in memory that holds no code"},
+    {"data-as-function",
+     PluginStage::kValidate,
+     TENON_INVALID_ARGUMENT,
+     "'build' lies in memory that holds no code"},
     {"init-null", PluginStage::kValidate, TENON_INVALID_ARGUMENT, "tenon_plugin.init is missing"},
     {"init-error", PluginStage::kValidate, TENON_UNAVAILABLE, "licence"},
     {"init-error-without-text", PluginStage::kValidate, TENON_UNAVAILABLE, "gave no reason"},

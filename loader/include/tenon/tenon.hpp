@@ -2,6 +2,7 @@
 // together, and everything that it hands out.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
@@ -45,6 +46,9 @@ struct RuntimeOptions {
   bool trust_config = false;     ///< take plugins.paths of ./tenon.yaml
   bool verbose = false;          ///< the command: log information, too, whatever `log.level` says
   bool standard_folders = true;  ///< look in the user's, the system's and the core's folders, too
+  /// The executable that tries plugins in a child process; empty: none. Else the installation's.
+  std::optional<std::string> probe_helper;
+  std::chrono::milliseconds probe_timeout{30000};  ///< after which a probe counts as a hang
   std::size_t op_table_entries = 256;  ///< instances that the functions of tenon/ops.hpp share
 };
 

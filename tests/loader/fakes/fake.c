@@ -1,7 +1,17 @@
 /* A plugin in plain C whose faults are chosen by -D: the loader's tests build it several times. */
+#ifdef FAKE_DEEDS
+#define _GNU_SOURCE /* dladdr */
+#endif
 #include <string.h>
 
 #include "tenon/plugin.h"
+
+#ifdef FAKE_DEEDS
+#include "deed.h"
+#define DEED(where) deed(where)
+#else
+#define DEED(where) (void)0
+#endif
 
 #ifndef FAKE_ID
 #define FAKE_ID "fake"
@@ -22,7 +32,10 @@
 #ifdef FAKE_NOTE_VERSION
 TENON_PLUGIN_NOTE_WITH(FAKE_ID, FAKE_NOTE_VERSION, "", "");
 #elif !defined(FAKE_NO_NOTE)
-TENON_PLUGIN_NOTE_WITH(FAKE_ID, FAKE_VERSION, "a2\na3", "/etc/fake-driver-version");
+#ifndef FAKE_DEPENDS
+#define FAKE_DEPENDS "/etc/fake-driver-version"
+#endif
+TENON_PLUGIN_NOTE_WITH(FAKE_ID, FAKE_VERSION, "a2\na3", FAKE_DEPENDS);
 #endif
 
 #ifdef FAKE_MISSING_SYMBOL
@@ -42,6 +55,7 @@ static tenon_status fake_init(const tenon_host* host, void** self, tenon_reason*
   (void)self;
   (void)reason;
   the_host = host;
+  DEED("init");
 #ifdef FAKE_MISSING_SYMBOL
   tenon_fake_nobody_defines_this();
 #endif
@@ -83,6 +97,7 @@ static tenon_status fake_init(const tenon_host* host, void** self, tenon_reason*
 static tenon_status count(void* context, uint32_t* out, tenon_reason* reason) {
   (void)context;
   (void)reason;
+  DEED("count");
   *out = 3;
   return TENON_OK;
 }
@@ -94,6 +109,7 @@ static tenon_status describe(void* context,
   static const tenon_str kind = STR(FAKE_KIND);
   (void)context;
   (void)reason;
+  DEED("describe");
   out->kind = kind;
   out->arch = arch;
   out->runs_archs = &arch;
@@ -173,6 +189,7 @@ static tenon_status fake_enumerate(void* self,
   (void)self;
   (void)registrar;
   (void)reason;
+  DEED("enumerate");
   say(the_host, "enumerate of " FAKE_ID);
 #ifdef FAKE_KIND
   {

@@ -1,4 +1,4 @@
-// A plugin whose init throws, as no plugin should.
+// A plugin whose init or, with THROWS_AT_SHUTDOWN, shutdown throws, as no plugin's should.
 #include <stdexcept>
 
 #include "tenon/plugin.h"
@@ -7,9 +7,16 @@ TENON_PLUGIN_NOTE("thrower", "1.0.0");
 
 namespace {
 
+#ifdef THROWS_AT_SHUTDOWN
+tenon_status init(const tenon_host*, void**, tenon_reason*) { return TENON_OK; }
+void stop(void*) { throw std::runtime_error("no way out"); }
+constexpr auto* kShutdown = &stop;
+#else
 tenon_status init(const tenon_host*, void**, tenon_reason*) {
   throw std::runtime_error("no such luck");
 }
+constexpr void (*kShutdown)(void*) = nullptr;
+#endif
 tenon_status enumerate(void*, const tenon_registrar*, tenon_reason*) { return TENON_OK; }
 
 }  // namespace
@@ -29,4 +36,4 @@ extern "C" const tenon_plugin TENON_PLUGIN_OBJECT = {sizeof(tenon_plugin),
                                                      0,
                                                      init,
                                                      enumerate,
-                                                     nullptr};
+                                                     kShutdown};

@@ -93,6 +93,9 @@ class DeviceTable {
   /// Hides devices: only these indices of the kind are visible; they keep their numbers. `from`
   /// is the setting that says so, for errors.
   void set_visible(DeviceKind kind, std::vector<std::int32_t> indices, std::string from = {});
+  /// Asked once per kind before its owner is asked for devices; the error is the reason that there
+  /// are none. Before anything is enumerated; called from any thread, no lock held.
+  void set_gate(std::function<std::optional<Error>(const DeviceKindEntry&)> gate);
 
   /// From here on outputs, workspaces and what plugins ask the host for come from the application's
   /// pool; pinned and managed memory still comes from the owner. To be set before the first memory

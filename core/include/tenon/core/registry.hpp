@@ -129,10 +129,22 @@ class Snapshot {
   std::uint64_t version_ = 0;
 };
 
+/// Which of this process's memory may be read and called; what rows point to is held against it.
+class MemoryCheck {
+ public:
+  MemoryCheck() = default;
+  MemoryCheck(const MemoryCheck&) = delete;
+  MemoryCheck& operator=(const MemoryCheck&) = delete;
+  virtual ~MemoryCheck() = default;
+  [[nodiscard]] virtual bool readable(const void* data, std::uint64_t size_bytes) const = 0;
+  [[nodiscard]] virtual bool callable(std::uintptr_t function) const = 0;
+};
+
 /// The rows of one plugin while its `enumerate` runs; committed as one, or dropped as one.
 class PluginTransaction {
  public:
-  explicit PluginTransaction(const PluginInfo* plugin);
+  /// `memory` outlives the transaction; null: what rows point to is believed.
+  explicit PluginTransaction(const PluginInfo* plugin, const MemoryCheck* memory = nullptr);
   PluginTransaction(const PluginTransaction&) = delete;
   PluginTransaction& operator=(const PluginTransaction&) = delete;
   ~PluginTransaction();

@@ -35,6 +35,7 @@ struct PluginFault {
   PluginStage stage = PluginStage::kFound;
   tenon_status code = TENON_INTERNAL;
   std::string text;
+  bool quarantine = false;  ///< it was tried in a child process, which it did not survive
 };
 template <class T>
 using FileResult = tl::expected<T, PluginFault>;

@@ -1,6 +1,7 @@
 // Plugins in this process: mapped once, started once, never unloaded.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "tenon/core/registry.hpp"
 #include "tenon/core/value.hpp"
 #include "tenon/loader/discovery.hpp"
+#include "tenon/loader/memory_map.hpp"
 #include "tenon/plugin.h"
 
 namespace tenon {
@@ -66,16 +68,23 @@ class LoadedPlugin {
 };
 
 /// Maps a vetted file and takes its object, once per process and file. No lock is held meanwhile.
+/// `before` is asked first, where the file is not mapped yet; its fault is the result.
 /// @errors stage load with the system's own reason, stage validate.
-[[nodiscard]] FileResult<LoadedPlugin*> load_file(const FoundFile& file);
-/// The same for a plugin that is linked in.
+[[nodiscard]] FileResult<LoadedPlugin*> load_file(
+    const FoundFile& file, const std::function<FileResult<void>()>& before = {});
+/// "1.2.0 at '/path'" of every other file that this process mapped for a plugin of that id: code
+/// is never unmapped.
+[[nodiscard]] std::vector<std::string> mapped_besides(std::string_view id,
+                                                      const LoadedPlugin& plugin);
+/// Takes the object of a plugin that is linked in.
 [[nodiscard]] FileResult<LoadedPlugin*> load_static(const tenon_plugin* plugin);
 /// Every plugin given to register_static, in that order.
 [[nodiscard]] std::vector<const tenon_plugin*> static_plugins();
 
-/// Checks an exported object and copies it: sizes, required functions, texts (abi.md R4).
-/// `note` is null for a static plugin. @errors stage validate.
+/// Checks an exported object and copies it: where it lies, sizes, required functions, texts
+/// (docs/abi.md). `note` and `image` are null for a static plugin. @errors stage validate.
 [[nodiscard]] FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object,
-                                                        const PluginNote* note);
+                                                        const PluginNote* note,
+                                                        const LoadedImage* image);
 
 }  // namespace tenon::loader

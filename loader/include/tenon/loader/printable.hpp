@@ -12,4 +12,7 @@ namespace tenon::loader {
 /// JSON's own notation, so that a document stays one.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same on one line: line ends and tabs are escaped, too, so that no name can forge a line.
+[[nodiscard]] std::string printable_line(std::string_view text);
+
 }  // namespace tenon::loader

@@ -1,0 +1,31 @@
+// The account that a probe's child writes to its parent: a line for each step's beginning and end.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace tenon::probe {
+
+/// Writes lines to a pipe, each in one piece, so that they stand there when the process dies.
+class Record {
+ public:
+  Record(int descriptor, std::string nonce) : descriptor_(descriptor), nonce_(std::move(nonce)) {}
+
+  void begin(std::string_view step);
+  /// Ends the step that was begun last.
+  void end(std::string_view said = {});
+  /// The last line: all went well, or what did not. Only these carry the nonce.
+  void ok();
+  void failed(std::string_view why);
+
+ private:
+  void line(std::string text) const;
+
+  int descriptor_;
+  std::string nonce_;
+  std::string step_;
+  std::chrono::steady_clock::time_point began_;
+};
+
+}  // namespace tenon::probe

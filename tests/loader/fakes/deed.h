@@ -1,0 +1,33 @@
+/* What a fake does to the process, chosen by the name of its file: init-abort.tenon.so aborts in
+ * init. One build serves as many plugins. */
+#ifndef TENON_TESTS_DEED_H
+#define TENON_TESTS_DEED_H
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void deed(const char* where) {
+  static const char here = 0;
+  Dl_info info;
+  const char* name;
+  if (dladdr(&here, &info) == 0) return;
+  name = strrchr(info.dli_fname, '/');
+  name = name == NULL ? info.dli_fname : name + 1;
+  if (strncmp(name, where, strlen(where)) != 0 || name[strlen(where)] != '-') return;
+  name += strlen(where) + 1;
+  if (strncmp(name, "abort", 5) == 0) abort();
+  if (strncmp(name, "exit", 4) == 0) exit(0);
+  if (strncmp(name, "quick", 5) == 0) _exit(0);
+  if (strncmp(name, "trap", 4) == 0) raise(SIGILL);
+  if (strncmp(name, "fault", 5) == 0) raise(SIGSEGV);
+  if (strncmp(name, "hang", 4) == 0) {
+    for (;;) pause();
+  }
+}
+
+__attribute__((constructor)) static void deed_of_constructor(void) { deed("constructor"); }
+
+#endif

@@ -1,0 +1,280 @@
+// Plugins that would end the process: each is put aside by its probe, and the good one beside it
+// computes.
+#include "tenon/loader/probe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include <doctest/doctest.h>
+
+#include "loader/fakes.hpp"
+#include "support/fake_control.hpp"
+#include "support/fakes.hpp"
+#include "support/test_env.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon {
+namespace {
+
+using loader::ProbePart;
+using loader::ProbeReport;
+using loader::ProbeVerdict;
+using test::TempDir;
+
+/// One Runtime with a good plugin, the mock device, and what a test adds.
+class Fixture {
+ public:
+  explicit Fixture(std::vector<std::string> plugins) {
+    test::fake_control();  // the board, before the first fake is mapped
+    options.plugin_paths = std::move(plugins);
+    options.plugin_paths.push_back(test::fake_path("fake"));
+    options.standard_folders = false;
+    options.environment = loader::Environment::of({});
+    options.settings = {{"caches.directory", folder / "cache"}};
+    options.probe_helper = TENON_PROBE_HELPER;
+    options.log = [this](int level, std::string_view, std::string_view text) {
+      const std::lock_guard lock(mutex);
+      lines.push_back({level, std::string(text)});
+    };
+  }
+  Runtime make() {
+    auto made = Runtime::create(options);
+    if (!made) FAIL(made.error().to_string());
+    return std::move(*made);
+  }
+  [[nodiscard]] std::size_t count(const std::string& part, int level = -1) {
+    const std::lock_guard lock(mutex);
+    return static_cast<std::size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const loader::LogLine& line) {
+          return (level < 0 || line.level == level) && line.text.find(part) != std::string::npos;
+        }));
+  }
+
+  TempDir folder;
+  RuntimeOptions options;
+  std::mutex mutex;
+  std::vector<loader::LogLine> lines;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// 1 + 1 on the mock device, in a word or the error.
+std::string computed(const Runtime& runtime) {
+  DeviceTable& devices = runtime.engine().devices();
+  Tensor one = Tensor::host(DType::kFloat32, {4}).value();
+  for (int i = 0; i < 4; ++i) one.data<float>()[i] = 1;
+  const auto there = devices.to_device(one, Device{DeviceKind::of("fake"), 0});
+  if (!there) return there.error().to_string();
+  auto op = runtime.make("AddFwdOp");
+  if (!op) return op.error().to_string();
+  const auto sum = op->call({{"self", *there}, {"other", *there}});
+  if (!sum) return sum.error().to_string();
+  const auto here = devices.to_device(sum->front(), Device{});
+  if (!here) return here.error().to_string();
+  return here->data<float>()[3] == 2 ? "two" : "wrong";
+}
+
+ProbeReport probe(const std::string& file,
+                  ProbePart part = ProbePart::kLoad,
+                  int timeout_ms = 30000) {
+  return loader::run_probe({TENON_PROBE_HELPER, file, part, std::chrono::milliseconds(timeout_ms)});
+}
+
+TEST_SUITE_BEGIN("loader/probe");
+
+TEST_CASE("a plugin that ends the process while it loads is quarantined, the good one computes") {
+  for (const char* where : {"constructor", "init", "enumerate"}) {
+    for (const char* what : {"abort", "exit", "quick", "trap", "fault"}) {
+      CAPTURE(std::string(where));
+      CAPTURE(std::string(what));
+      const TempDir folder;
+      const std::string name = std::string(where) + "-" + what + ".tenon.so";
+      Fixture fixture({folder.copy(test::fake("deed", "deed"), name)});
+      const Runtime runtime = fixture.make();
+      REQUIRE(runtime.plugins().size() == 2);
+      const PluginRecord& bad = runtime.plugins()[0];
+      CHECK(bad.state == PluginState::kQuarantined);
+      CHECK(bad.stage == PluginStage::kProbe);
+      CHECK(bad.code == TENON_INTERNAL);
+      CHECK_MESSAGE(has(bad.reason,
+                        std::string(where) == "constructor" ? "in a static constructor"
+                                                            : std::string("in ") + where),
+                    bad.reason);
+      CHECK_MESSAGE((has(bad.reason, "killed by SIG") || has(bad.reason, "exit status")),
+                    bad.reason);
+      CHECK(fixture.count(bad.path + " (deed 1.0.0) is not used (probe)", TENON_LOG_WARN) == 1);
+      CHECK(runtime.plugins()[1].state == PluginState::kActive);
+      CHECK(computed(runtime) == "two");
+      // It was never mapped here.
+      CHECK_FALSE(has(test::read_file("/proc/self/maps"), bad.path));
+    }
+  }
+}
+
+TEST_CASE("a plugin that hangs while it loads is given up at the deadline, with what it ran") {
+  for (const char* where : {"constructor", "init", "enumerate"}) {
+    CAPTURE(std::string(where));
+    const TempDir folder;
+    const std::string name = std::string(where) + "-hang.tenon.so";
+    Fixture fixture({folder.copy(test::fake("deed", "deed"), name)});
+    // Long enough for the good one under a sanitizer.
+    fixture.options.probe_timeout = std::chrono::milliseconds(3000);
+    const Runtime runtime = fixture.make();
+    const PluginRecord& bad = runtime.plugins()[0];
+    CHECK(bad.state == PluginState::kQuarantined);
+    CHECK(bad.stage == PluginStage::kProbe);
+    CHECK_MESSAGE(has(bad.reason, "did not come back within 3000 ms"), bad.reason);
+    CHECK(computed(runtime) == "two");
+  }
+}
+
+TEST_CASE("a thread that a plugin starts and that aborts a little later is caught, too") {
+  Fixture fixture({test::fake_path("late-abort")});
+  const Runtime runtime = fixture.make();
+  const PluginRecord& bad = runtime.plugins()[0];
+  CHECK(bad.state == PluginState::kQuarantined);
+  CHECK_MESSAGE(has(bad.reason, "it had started"), bad.reason);
+  CHECK(computed(runtime) == "two");
+}
+
+TEST_CASE("C++ constructors that throw and init that throws end nothing but the probe") {
+  Fixture fixture({test::fake_path("constructor-throw"), test::fake_path("init-throw")});
+  const Runtime runtime = fixture.make();
+  CHECK(runtime.plugins()[0].state == PluginState::kQuarantined);
+  CHECK_MESSAGE(has(runtime.plugins()[0].reason, "it wrote: "), runtime.plugins()[0].reason);
+  // What comes back as an error is no crash: it is refused where it always was.
+  CHECK(runtime.plugins()[1].state == PluginState::kRejected);
+  CHECK(runtime.plugins()[1].stage == PluginStage::kValidate);
+  CHECK(has(runtime.plugins()[1].reason, "threw an exception: thrown by a fake"));
+  CHECK(computed(runtime) == "two");
+}
+
+TEST_CASE("devices whose enumeration ends the process fail with the reason, others compute") {
+  for (const char* name :
+       {"count-abort", "count-exit", "count-trap", "count-fault", "count-hang", "describe-abort"}) {
+    CAPTURE(std::string(name));
+    const TempDir folder;
+    Fixture fixture({folder.copy(test::fake("deed", "deed"), std::string(name) + ".tenon.so")});
+    fixture.options.probe_timeout = std::chrono::milliseconds(3000);
+    const Runtime runtime = fixture.make();
+    // Loading asks for no device.
+    CHECK(runtime.plugins()[0].state == PluginState::kActive);
+    CHECK(fixture.count("(devices)") == 0);
+    const RuntimeDevice device = runtime.device("deed:0");
+    REQUIRE_FALSE(device.get());
+    CHECK(device.get().error().code() == ErrorCode::kDeviceError);
+    CHECK_MESSAGE(has(device.to_string(), "plugin 'deed' is quarantined"), device.to_string());
+    const std::string step = std::string(name).substr(0, std::string(name).find('-'));
+    CHECK_MESSAGE(has(device.to_string(), "in " + step + " deed"), device.to_string());
+    CHECK(computed(runtime) == "two");
+    CHECK(fixture.count("probe of " + runtime.plugins()[0].path + " (devices)") == 1);
+
+    // The next Runtime does not take the plugin at all; only a new process can show that it is not
+    // even mapped.
+    Fixture next({runtime.plugins()[0].path});
+    next.options.settings = fixture.options.settings;
+    const Runtime again = next.make();
+    CHECK_FALSE(again.device("deed:0").get());
+    CHECK(computed(again) == "two");
+  }
+}
+
+TEST_CASE("a plugin that survives its probe is loaded, and tried once per process") {
+  const TempDir folder;
+  const std::string file = folder.copy(test::fake("deed", "deed"), "plain.tenon.so");
+  Fixture first({file});
+  const Runtime runtime = first.make();
+  CHECK(runtime.plugins()[0].state == PluginState::kActive);
+  CHECK(first.count("probe of " + file + " (load): survived", TENON_LOG_INFO) == 1);
+  CHECK(runtime.device("deed:2").to_string() == "deed:2");
+  CHECK(first.count("probe of " + file + " (devices): survived", TENON_LOG_INFO) == 1);
+  Fixture second({file});
+  const Runtime again = second.make();
+  CHECK(again.device("deed:2").to_string() == "deed:2");
+  CHECK(second.count("probe of " + file) == 0);
+}
+
+TEST_CASE("without a helper plugins are loaded all the same, which is said once; always refuses") {
+  const TempDir folder;
+  const std::string file = folder.copy(test::fake("deed", "deed"), "plain.tenon.so");
+  Fixture automatic({file, folder.copy(test::fake("other", "bolt"), "bolt.tenon.so")});
+  automatic.options.probe_helper = "";
+  const Runtime runtime = automatic.make();
+  CHECK(runtime.plugins()[0].state == PluginState::kActive);
+  CHECK(automatic.count("loaded without a probe", TENON_LOG_WARN) == 1);
+
+  const std::string other = folder.copy(test::fake("deed", "deed"), "always.tenon.so");
+  Fixture always({other});
+  always.options.probe_helper = "";
+  always.options.settings.emplace_back("plugins.probe", "always");
+  const Runtime refused = always.make();
+  CHECK(refused.plugins()[0].state == PluginState::kRejected);
+  CHECK(refused.plugins()[0].stage == PluginStage::kProbe);
+  CHECK(refused.plugins()[0].code == TENON_UNAVAILABLE);
+
+  const std::string third = folder.copy(test::fake("deed", "deed"), "never.tenon.so");
+  Fixture never({third});
+  never.options.settings.emplace_back("plugins.probe", "never");
+  const Runtime loaded = never.make();
+  CHECK(loaded.plugins()[0].state == PluginState::kActive);
+  CHECK(never.count("probe of") == 0);
+
+  Fixture broken({folder.copy(test::fake("deed", "deed"), "broken.tenon.so")});
+  broken.options.probe_helper = folder / "no-such-helper";
+  CHECK(broken.make().plugins()[0].state == PluginState::kActive);
+  CHECK(broken.count("is loaded without a probe: '", TENON_LOG_WARN) >= 1);
+}
+
+TEST_CASE("a probe reports its steps with their times, and dies with all of its descendants") {
+  const TempDir folder;
+  const std::string file = folder.copy(test::fake("deed", "deed"), "plain.tenon.so");
+  const ProbeReport report = probe(file, ProbePart::kDevices);
+  CHECK(report.verdict == ProbeVerdict::kSurvived);
+  std::vector<std::string> names;
+  for (const auto& step : report.steps) {
+    names.push_back(step.name);
+    CHECK(step.done);
+  }
+  CHECK(names == std::vector<std::string>{"load",
+                                          "check",
+                                          "init",
+                                          "enumerate",
+                                          "count deed",
+                                          "describe deed:0",
+                                          "describe deed:1",
+                                          "describe deed:2"});
+  CHECK(has(report.steps[4].said, "3 devices"));
+  CHECK(report.steps[0].duration_ns > 0);
+  CHECK(report.duration_ns >= report.steps[0].duration_ns);
+
+  const ProbeReport refused = probe(test::fake("init_fails", "sleepy"));
+  CHECK(refused.verdict == ProbeVerdict::kFailed);
+  CHECK_MESSAGE(has(refused.text, "the license server is asleep"), refused.text);
+  const ProbeReport missing = probe(folder / "nothing.tenon.so");
+  CHECK(missing.verdict == ProbeVerdict::kFailed);
+  CHECK(has(missing.text, "cannot open shared object file"));
+}
+
+TEST_CASE("a helper that is no helper, or says nothing, is no success") {
+  const auto verdict = [](const char* helper) {
+    return loader::run_probe(
+        {helper, "/x.tenon.so", ProbePart::kLoad, std::chrono::milliseconds(5000)});
+  };
+  CHECK(verdict("/bin/true").verdict == ProbeVerdict::kDied);
+  CHECK(has(verdict("/bin/true").text, "exit status 0"));
+  CHECK(verdict("/nowhere/tenon-probe").verdict == ProbeVerdict::kNotRun);
+}
+
+TEST_CASE("the helper of this build is found beside its executables") {
+  CHECK(loader::find_probe_helper() == std::filesystem::canonical(TENON_PROBE_HELPER).string());
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace tenon
