@@ -20,6 +20,9 @@ constexpr std::array<OptionSpec, 2> kPluginsOptions{{
     {"search", "", "print every place that was looked in, and the setting that named it"},
     {"devices", "", "ask every plugin for its devices, which starts drivers"},
 }};
+constexpr std::array<OptionSpec, 1> kDoctorOptions{{
+    {"timeout", "SECONDS", "give a child process up after so long; default 30"},
+}};
 constexpr std::array<OptionSpec, 4> kExplainOptions{{
     kCallOptions[0],
     kCallOptions[1],
@@ -94,6 +97,19 @@ constexpr std::array kCommands{
         .max_operands = 1,
         .takes_common = false,
         .run = run_plugins_inspect},
+    CommandSpec{.name = "plugins doctor",
+                .operands = "[FILE]",
+                .summary = "check a plugin file, or all that are found, and say what to mend",
+                .description =
+                    "Reads the file, then maps, starts and enumerates it and asks for its "
+                    "devices in a child process, and registers its rows in another. Each check "
+                    "passes or comes with what to do. Starts drivers. Exit status 1 where a "
+                    "check fails.",
+                .examples = "tenon plugins doctor build/acme.tenon.so\ntenon plugins doctor --json",
+                .options = kDoctorOptions,
+                .max_operands = 1,
+                .reads_manifests = true,
+                .run = run_plugins_doctor},
     CommandSpec{.name = "devices",
                 .summary = "devices of every plugin",
                 .description = "Starts drivers. A kind without a device is named with its plugin's "

@@ -9,6 +9,7 @@ namespace tenon::cli {
 
 [[nodiscard]] Result<int> run_plugins(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_plugins_inspect(const Arguments& arguments, Console& console);
+[[nodiscard]] Result<int> run_plugins_doctor(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_devices(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_targets(const Arguments& arguments, Console& console);
 [[nodiscard]] Result<int> run_ops(const Arguments& arguments, Console& console);

@@ -22,7 +22,10 @@ namespace tenon_test {
 /// The command with the CPU plugin as the only one beside what the arguments name.
 class BuiltCommand {
  public:
-  BuiltCommand() { variables_["TENON_PLUGIN_PATH"] = TENON_CPU_PLUGIN; }
+  BuiltCommand() {
+    variables_["TENON_PLUGIN_PATH"] = TENON_CPU_PLUGIN;
+    variables_["PATH"] = "/usr/bin:/bin";
+  }
 
   /// Sets a variable of the environment; an empty value takes it out.
   BuiltCommand& with(const std::string& name, const std::string& value) {
@@ -36,8 +39,7 @@ class BuiltCommand {
                         const std::string& out_file = {}) const {
     std::vector<std::string> texts{TENON_EXECUTABLE};
     texts.insert(texts.end(), words.begin(), words.end());
-    std::vector<std::string> environment{"PATH=/usr/bin:/bin",
-                                         "HOME=" + folder_.at("home"),
+    std::vector<std::string> environment{"HOME=" + folder_.at("home"),
                                          "XDG_CACHE_HOME=" + folder_.at("cache"),
                                          "XDG_CONFIG_HOME=" + folder_.at("config"),
                                          "XDG_DATA_HOME=" + folder_.at("data")};
