@@ -1,4 +1,5 @@
-// tenon-manifest-compile: writes the shipped manifest as C++ source. Runs while Tenon is built.
+// tenon-manifest-compile: writes the shipped manifest, or another, as C++ source. Runs while Tenon
+// is built.
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -11,11 +12,18 @@
 
 int main(int argc, char** argv) {
   namespace manifest = tenon::manifest;
-  if (argc != 2 || std::string_view(argv[1]).empty() || argv[1][0] == '-') {
-    std::fputs("usage: tenon-manifest-compile SOURCE_FILE\n", stderr);
+  if (argc < 2 || std::string_view(argv[1]).empty() || argv[1][0] == '-') {
+    std::fputs("usage: tenon-manifest-compile SOURCE_FILE [MANIFEST...]\n", stderr);
     return 2;
   }
-  manifest::LoadedSet loaded = manifest::load_shipped();
+  const std::vector<std::filesystem::path> paths(argv + 2, argv + argc);
+  tenon::Result<manifest::LoadedSet> read =
+      paths.empty() ? manifest::load_shipped() : manifest::load_files(paths);
+  if (!read) {
+    std::fprintf(stderr, "%s\n", read.error().to_string().c_str());
+    return 1;
+  }
+  manifest::LoadedSet loaded = std::move(*read);
   std::vector<tenon::signature::PlanData> plans;
   for (const manifest::Entry& entry : loaded.set.entries) {
     if (auto data = manifest::compile_data(entry, loaded.set.adts, loaded.diagnostics))
