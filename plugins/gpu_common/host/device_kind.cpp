@@ -86,6 +86,19 @@ std::vector<std::string> arch_tags(const Properties& properties) {
 #endif
 }
 
+// Lets this thread ask for memory while a stream of it captures. The memory is for another stream;
+// the runtimes refuse it all the same, because an allocation may wait.
+class AllocationsAllowed {
+ public:
+  AllocationsAllowed() { static_cast<void>(swap_capture_mode(&mode_)); }
+  ~AllocationsAllowed() { static_cast<void>(swap_capture_mode(&mode_)); }
+  AllocationsAllowed(const AllocationsAllowed&) = delete;
+  AllocationsAllowed& operator=(const AllocationsAllowed&) = delete;
+
+ private:
+  CaptureMode mode_ = TENON_GPU(StreamCaptureModeRelaxed);
+};
+
 }  // namespace
 
 GpuDevices::GpuDevices(Host host) : host_(host) {}
@@ -184,6 +197,7 @@ void* GpuDevices::alloc(const DeviceFacts& device,
   const std::uint64_t size = std::max<std::uint64_t>(size_bytes, 1);
   const std::string what = "allocating " + std::to_string(size) + " bytes";
   void* memory = nullptr;
+  const AllocationsAllowed allowed;
   switch (memory_kind) {
     case TENON_MEMORY_DEVICE:
       std::call_once(mine.made_pool, [&] {

@@ -114,6 +114,20 @@ inline Status graph_instantiate(GraphExec* out, Graph graph) {
 }
 #endif
 
+#if TENON_GPU_IS_NVIDIA
+using CaptureMode = cudaStreamCaptureMode;
+#else
+using CaptureMode = TENON_GPU(StreamCaptureMode);
+#endif
+/// Sets what this thread may do while a stream captures, and *mode to what was set before.
+inline Status swap_capture_mode(CaptureMode* mode) {
+#if TENON_GPU_IS_NVIDIA  // HIP's headers for NVIDIA have no name for it
+  return static_cast<Status>(cudaThreadExchangeStreamCaptureMode(mode));
+#else
+  return TENON_GPU(ThreadExchangeStreamCaptureMode)(mode);
+#endif
+}
+
 /// Sets *device to the device that the stream belongs to.
 inline Status stream_device(Stream stream, int* device) {
 #if TENON_GPU_IS_NVIDIA

@@ -46,9 +46,9 @@ struct RowShape {
 inline RowShape row_shape(std::int64_t row_vectors,
                           std::int64_t row_count,
                           std::uint32_t unit_count) {
-  // Few rows: as many threads as help, so that each row is over soon. Many rows: several vectors
-  // for each thread, so that fewer threads wait for each other.
-  const std::int64_t per_thread = row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 1 : 4;
+  // Few rows: many threads, so that each row is over soon, yet two vectors for each, because every
+  // warp more makes the barriers later. Many rows: four, so that fewer threads wait for each other.
+  const std::int64_t per_thread = row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 2 : 4;
   std::int64_t threads = kGroup;
   while (threads < kMostRowThreads && threads * per_thread < row_vectors) threads *= 2;
   int vectors = 1;

@@ -6,7 +6,9 @@
 namespace tenon::gpu {
 namespace {
 
-AddParameters parameters_of(Number alpha) {
+// Of the call alpha alone is read: this is on every launch.
+AddParameters parameters_of(const Launch& launch) {
+  const auto alpha = read<Number>(*launch.raw().call, contracts::add_fwd::kFieldAlpha, "alpha");
   AddParameters parameters;
   parameters.scale = alpha.as_double();
   parameters.factor = alpha.is_int() ? alpha.as_int() : 0;
@@ -39,7 +41,7 @@ struct AddVector : VectorKernel<contracts::add_fwd::Call> {
     const ArgView out = launch[2];
     const std::int64_t count = out.element_count();
     if (count == 0) return;
-    const AddParameters parameters = parameters_of(launch.call<Call>().alpha);
+    const AddParameters parameters = parameters_of(launch);
     on_device(launch, "launching add", [&] {
       launch_add_vector(element_of(out.dtype()),
                         launch[0].data(),
@@ -59,7 +61,7 @@ struct AddStrided : StridedKernel<contracts::add_fwd::Call> {
     const ArgView out = launch[2];
     const Axes<3> axes = merged_axes<3>({launch[0], launch[1], out}, 0, out.rank());
     if (axes.count == 0) return;
-    const AddParameters parameters = parameters_of(launch.call<Call>().alpha);
+    const AddParameters parameters = parameters_of(launch);
     on_device(launch, "launching add", [&] {
       launch_add_strided(element_of(out.dtype()),
                          launch[0].data(),

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 #include "check.hpp"
 
@@ -73,7 +74,7 @@ std::vector<Row> rows() {
     return std::to_string(m) + "x" + std::to_string(n);
   };
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {2048, 4096}, {32768, 4096}, {32768, 16384}, {1, 4096}}) {
+           {1, 4096}, {2048, 4096}, {32768, 4096}, {32768, 16384}}) {
     all.push_back(row("rms_norm " + size(m, n),
                       "RMSNormFwdOp",
                       "rms_norm_fwd",
@@ -293,12 +294,31 @@ void bench_launches(Bench& bench, void* stream) {
                         Dims{4096});
   Op op = must(bench.make(small.call, ""));
   const auto set = make_set(bench, small, op.decl());
+  // Behind each other in one allocation, as those of the bare launches: a small kernel is told by
+  // the translation of its addresses.
+  const Tensor memory =
+      must(bench.devices().make_tensor(DType::kBFloat16,
+                                       Dims{3 * 4096},
+                                       bench.device(),
+                                       must(bench.devices().default_stream(bench.entry()))));
+  for (std::size_t i = 0; i < 2; ++i) {
+    must(bench.devices().copy_bytes(bench.device(),
+                                    memory.view().first() + i * 8192,
+                                    bench.device(),
+                                    set->views[i].first(),
+                                    8192));
+    set->views[i].data = memory.view().data;
+    set->views[i].byte_offset = memory.view().byte_offset + i * 8192;
+  }
+  TensorView out = set->out.view();
+  out.data = memory.view().data;
+  out.byte_offset = memory.view().byte_offset + 2 * 8192;
   constexpr int kCalls = 20000;
   std::vector<double> rates;
   for (int round = -1; round < 7; ++round) {
     const auto start = std::chrono::steady_clock::now();
     must(on_stream(bench.device(), stream, [&]() -> Result<void> {
-      for (int i = 0; i < kCalls; ++i) TENON_TRY(op.call_out(set->arguments, set->out.view()));
+      for (int i = 0; i < kCalls; ++i) TENON_TRY(op.call_out(set->arguments, out));
       return {};
     }));
     must(bench.devices().synchronize(bench.entry()));
@@ -309,8 +329,7 @@ void bench_launches(Bench& bench, void* stream) {
   std::sort(rates.begin(), rates.end());
   const Times replay = time_replays(bench, stream, 1000, [&] {
     for (int i = 0; i < 1000; ++i)
-      must(on_stream(
-          bench.device(), stream, [&] { return op.call_out(set->arguments, set->out.view()); }));
+      must(on_stream(bench.device(), stream, [&] { return op.call_out(set->arguments, out); }));
   });
   std::printf("{\"row\": \"launches of add 4096\", \"calls_per_s\": %.0f, \"replay_us\": %.3f}\n",
               rates[rates.size() / 2],
@@ -335,10 +354,14 @@ int main(int count, char** texts) {
   tenon_reason reason = empty_reason();
   void* stream = nullptr;
   bench.kind().stream_create(bench.kind().context, &bench.entry().launch, &stream, &reason);
+  // First, while the card is cool: after large products its clock is lower for a while, and a small
+  // kernel an eighth slower.
+  if (std::string("launches").find(only) != std::string::npos) bench_launches(bench, stream);
   for (const Row& each : rows()) {
     if (each.name.find(only) == std::string::npos) continue;
+    // The card's clock recovers, as it does while the peer compiles its rows.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     bench_row(bench, each, "", stream);
   }
-  if (only.empty()) bench_launches(bench, stream);
   return 0;
 }

@@ -31,7 +31,7 @@ enum mcMemAllocationType { mcMemAllocationTypePinned = 1 };
 enum mcMemLocationType { mcMemLocationTypeDevice = 1 };
 enum mcMemPoolAttr { mcMemPoolAttrReleaseThreshold = 4 };
 enum mcStreamCaptureStatus { mcStreamCaptureStatusNone = 0 };
-enum mcStreamCaptureMode { mcStreamCaptureModeThreadLocal = 1 };
+enum mcStreamCaptureMode { mcStreamCaptureModeThreadLocal = 1, mcStreamCaptureModeRelaxed = 2 };
 enum { mcStreamNonBlocking = 1, mcEventDefault = 0, mcMemAttachGlobal = 1 };
 
 struct mcDeviceProp_t {
@@ -82,6 +82,7 @@ mcError_t mcStreamSynchronize(mcStream_t);
 mcError_t mcStreamWaitEvent(mcStream_t, mcEvent_t, unsigned);
 mcError_t mcStreamIsCapturing(mcStream_t, mcStreamCaptureStatus*);
 mcError_t mcStreamBeginCapture(mcStream_t, mcStreamCaptureMode);
+mcError_t mcThreadExchangeStreamCaptureMode(mcStreamCaptureMode*);
 mcError_t mcStreamEndCapture(mcStream_t, mcGraph_t*);
 mcError_t mcGraphInstantiate(mcGraphExec_t*, mcGraph_t, void*, char*, size_t);
 mcError_t mcGraphDestroy(mcGraph_t);
