@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::size_t kMostDevices = 64;
 
+/// Devices of the process; their number does not change.
+int device_count() {
+  static const int kDevices = [] {
+    int count = 0;
+    return TENON_GPU(GetDeviceCount)(&count) == kSuccess ? count : 0;
+  }();
+  return kDevices;
+}
+
 std::string name_of(std::int32_t device_index) {
   return std::string(kKind) + ":" + std::to_string(device_index);
 }
@@ -91,11 +100,7 @@ void check_launch(const char* what, std::int32_t device_index) {
 }
 
 void require_stream_of(std::int32_t device_index, Stream stream) {
-  static const int kDevices = [] {
-    int count = 0;
-    return TENON_GPU(GetDeviceCount)(&count) == kSuccess ? count : 0;
-  }();
-  if (kDevices < 2) return;
+  if (device_count() < 2) return;
   // Asking takes half as long as a launch. A handle that was given back and made again on another
   // device meanwhile is refused by the runtime itself, in its words.
   struct Seen {
@@ -122,6 +127,7 @@ void require_stream_of(std::int32_t device_index, Stream stream) {
 }
 
 Current::Current(std::int32_t device_index) {
+  if (device_count() == 1 && device_index == 0) return;  // no other can be current
   check(TENON_GPU(GetDevice)(&before_), "asking for the current device", device_index);
   if (before_ == device_index) return;
   check(TENON_GPU(SetDevice)(device_index), "making the device current", device_index);

@@ -15,14 +15,21 @@ using Real = std::conditional_t<kCentered && std::is_same_v<T, float>, double, f
 __device__ inline float reciprocal_root(float value) { return rsqrtf(value); }
 __device__ inline double reciprocal_root(double value) { return rsqrt(value); }
 
-template <class T, bool kCentered, int kVectors>
-__global__ void __launch_bounds__(kMostRowThreads) norm_on_chip(const T* x,
-                                                                const T* weight,
-                                                                const T* bias,
-                                                                T* out,
-                                                                std::int64_t row_count,
-                                                                int row_vectors,
-                                                                float eps) {
+// Many rows of few vectors are bound by how many blocks are on a unit at a time: 8 of 256 threads,
+// if a thread holds no more than 32 registers (measured on an H200: 2048 rows of 4096 bfloat16
+// in 10.8 us instead of 11.8). Then weights do not come early.
+inline constexpr int kManyRowThreads = 256;
+inline constexpr int kManyRowVectors = 2;
+
+template <class T, bool kCentered, int kVectors, int kMost = kMostRowThreads>
+__global__ void __launch_bounds__(kMost, kMost == kManyRowThreads ? 8 : 1)
+    norm_on_chip(const T* x,
+                 const T* weight,
+                 const T* bias,
+                 T* out,
+                 std::int64_t row_count,
+                 int row_vectors,
+                 float eps) {
   using R = Real<T, kCentered>;
   __shared__ R scratch[4 * kGroup];
   __shared__ R mean_scratch[kCentered ? 4 * kGroup : 1];
@@ -33,7 +40,7 @@ __global__ void __launch_bounds__(kMostRowThreads) norm_on_chip(const T* x,
   RowPart<T, kVectors> part;
   part.load(x + row * n, mine);
   // Few vectors: their weights fit into registers, and come while the row is summed.
-  constexpr bool kEarly = kVectors <= 2;
+  constexpr bool kEarly = kVectors <= 2 && kMost != kManyRowThreads;
   RowPart<T, kEarly ? kVectors : 1> early;
   if (kEarly && weight != nullptr) early.load(weight, mine);
 
@@ -122,7 +129,11 @@ template <bool kCentered>
 void on_chip(Element element, const DenseRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {
     using T = decltype(zero);
-    over_dense_rows<T>(rows, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
+    const std::int64_t of_row = rows.n / kPerVector<T>;
+    const bool dense_units = !kCentered && rows.row_count > 2 * std::int64_t{rows.unit_count} &&
+                             of_row > kManyRowThreads &&
+                             of_row <= kManyRowThreads * kManyRowVectors;
+    const auto launch = [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
       const auto start = [&](auto kernel) {
         kernel<<<grid, block, 0, stream>>>(static_cast<const T*>(rows.x),
                                            static_cast<const T*>(rows.weight),
@@ -132,6 +143,9 @@ void on_chip(Element element, const DenseRows& rows, Stream stream) {
                                            row_vectors,
                                            rows.eps);
       };
+      if constexpr (!kCentered) {
+        if (dense_units) return start(norm_on_chip<T, kCentered, kManyRowVectors, kManyRowThreads>);
+      }
       switch (vectors) {
         case 1:
           return start(norm_on_chip<T, kCentered, 1>);
@@ -142,7 +156,8 @@ void on_chip(Element element, const DenseRows& rows, Stream stream) {
         default:
           return start(norm_on_chip<T, kCentered, 8>);
       }
-    });
+    };
+    over_dense_rows<T>(rows, launch, dense_units ? kManyRowVectors : 4);
   });
 }
 

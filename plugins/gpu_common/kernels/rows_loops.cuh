@@ -45,10 +45,13 @@ struct RowShape {
 };
 inline RowShape row_shape(std::int64_t row_vectors,
                           std::int64_t row_count,
-                          std::uint32_t unit_count) {
+                          std::uint32_t unit_count,
+                          std::int64_t vectors_of_many = 4) {
   // Few rows: many threads, so that each row is over soon, yet two vectors for each, because every
-  // warp more makes the barriers later. Many rows: four, so that fewer threads wait for each other.
-  const std::int64_t per_thread = row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 2 : 4;
+  // warp more makes the barriers later. Many rows: as many as the kernel says, mostly four, so that
+  // fewer threads wait for each other.
+  const std::int64_t per_thread =
+      row_count <= 2 * static_cast<std::int64_t>(unit_count) ? 2 : vectors_of_many;
   std::int64_t threads = kGroup;
   while (threads < kMostRowThreads && threads * per_thread < row_vectors) threads *= 2;
   int vectors = 1;
@@ -59,9 +62,9 @@ inline RowShape row_shape(std::int64_t row_vectors,
 
 /// Launches kernel<vectors>(...) over all rows.
 template <class T, class Start>
-void over_dense_rows(const DenseRows& rows, Start start) {
+void over_dense_rows(const DenseRows& rows, Start start, std::int64_t vectors_of_many = 4) {
   const std::int64_t row_vectors = rows.n / kPerVector<T>;
-  const RowShape shape = row_shape(row_vectors, rows.row_count, rows.unit_count);
+  const RowShape shape = row_shape(row_vectors, rows.row_count, rows.unit_count, vectors_of_many);
   const dim3 block(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   const dim3 grid(static_cast<unsigned>((rows.row_count + shape.rows - 1) / shape.rows));
   start(grid, block, shape.vectors, static_cast<int>(row_vectors));

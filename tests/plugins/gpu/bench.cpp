@@ -294,25 +294,26 @@ void bench_launches(Bench& bench, void* stream) {
                         Dims{4096});
   Op op = must(bench.make(small.call, ""));
   const auto set = make_set(bench, small, op.decl());
+  constexpr std::size_t kBytes = 8192;  // of an operand
   // Behind each other in one allocation, as those of the bare launches: a small kernel is told by
   // the translation of its addresses.
   const Tensor memory =
       must(bench.devices().make_tensor(DType::kBFloat16,
-                                       Dims{3 * 4096},
+                                       Dims{std::int64_t{3} * 4096},
                                        bench.device(),
                                        must(bench.devices().default_stream(bench.entry()))));
   for (std::size_t i = 0; i < 2; ++i) {
     must(bench.devices().copy_bytes(bench.device(),
-                                    memory.view().first() + i * 8192,
+                                    memory.view().first() + i * kBytes,
                                     bench.device(),
                                     set->views[i].first(),
-                                    8192));
+                                    kBytes));
     set->views[i].data = memory.view().data;
-    set->views[i].byte_offset = memory.view().byte_offset + i * 8192;
+    set->views[i].byte_offset = memory.view().byte_offset + i * kBytes;
   }
   TensorView out = set->out.view();
   out.data = memory.view().data;
-  out.byte_offset = memory.view().byte_offset + 2 * 8192;
+  out.byte_offset = memory.view().byte_offset + 2 * kBytes;
   constexpr int kCalls = 20000;
   std::vector<double> rates;
   for (int round = -1; round < 7; ++round) {

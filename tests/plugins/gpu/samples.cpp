@@ -34,7 +34,7 @@ std::vector<Call> sample_calls() {
   std::mt19937_64 random(21);
   const DType dtype = DType::kBFloat16;
   const auto tensor = [&](const Dims& shape) {
-    const Tensor made = make_host(dtype, shape, Layout::kDense);
+    Tensor made = make_host(dtype, shape, Layout::kDense);
     fill(made, Values::kNormal, random);
     return made;
   };
