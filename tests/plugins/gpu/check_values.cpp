@@ -211,6 +211,9 @@ void check_norm(Bench& bench, bool centered) {
       check(Dims{5, n}, Layout::kDense, Layout::kDense, true, true, Values::kNormal);
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 131, 132, 133, 1027})
       check(Dims{rows, 64}, Layout::kDense, Layout::kDense, true, false, Values::kNormal);
+    // More rows than two on each unit: another division among threads, by the row's length.
+    for (const std::int64_t n : {1024, 1032, 2048, 2056, 4088, 4096, 4104, 8192, 8200})
+      check(Dims{300, n}, Layout::kDense, Layout::kDense, true, false, Values::kNormal);
     check(Dims{0, 64}, Layout::kDense, Layout::kDense, true, true, Values::kNormal);
     check(Dims{2, 3, 72}, Layout::kDense, Layout::kDense, false, false, Values::kNormal);
     check(Dims{7, 128}, Layout::kDense, Layout::kDense, false, true, Values::kNormal);
@@ -462,6 +465,14 @@ void check_small(Bench& bench) {
       check("SumFwdOp", "sum_fwd", {{"dim", Value({0})}}, {{"x", x}}, Dims{520}, 5);
     }
     check("SumFwdOp", "sum_fwd", {}, {{"x", tensor(dtype, Dims{65536})}}, Dims{}, 65536);
+    for (const std::int64_t n : {2048, 2064}) {
+      check("RMSNormFwdOp",
+            "rms_norm_fwd",
+            {{"normalized_shape", Value({n})}},
+            {{"x", tensor(dtype, Dims{270, n})}, {"weight", tensor(dtype, Dims{n})}},
+            Dims{270, n},
+            n);
+    }
     check("MatMulFwdOp",
           "matmul_fwd",
           {},
