@@ -1,5 +1,6 @@
-// RMS norm and layer norm. In float, one rounding at the end; layer norm of float32 in double,
-// because what is left of x - mean, and of the sum with the bias, may be small.
+// RMS norm and layer norm, one rounding at the end. What layer norm leaves of x - mean, and of the
+// sum with the bias, may be small beside either: its mean and scale are double, and so is all of it
+// for float32. 16-bit results are float, but for those that the bias all but cancels.
 #include <type_traits>
 
 #include "kernels/rows.hpp"
@@ -8,12 +9,52 @@
 namespace tenon::gpu {
 namespace {
 
-/// What a norm of T computes in.
-template <class T, bool kCentered>
-using Real = std::conditional_t<kCentered && std::is_same_v<T, float>, double, float>;
+/// What a norm sums in.
+template <bool kCentered>
+using Real = std::conditional_t<kCentered, double, float>;
+
+/// (x - mean) * scale * weight + bias for an element of a 16-bit type. In float, of which four bits
+/// more than the result has must be left after the bias; where they are not, in double.
+class NarrowCentered {
+ public:
+  __device__ NarrowCentered(double mean, double scale)
+      : mean_(mean),
+        scale_(scale),
+        mean_high_(static_cast<float>(mean)),
+        mean_low_(static_cast<float>(mean - static_cast<double>(mean_high_))),
+        narrow_scale_(static_cast<float>(scale)) {}
+  __device__ float of(float x, float weight, float bias) const {
+    // Exact where x is near the mean: then mean_low_ is what is left.
+    const float product = ((x - mean_high_) - mean_low_) * narrow_scale_ * weight;
+    const float sum = product + bias;
+    constexpr float kEnoughIsLeft = 1.0f / 512;
+    if (fabsf(sum) >= kEnoughIsLeft * fabsf(bias)) return sum;
+    return static_cast<float>((static_cast<double>(x) - mean_) * scale_ *
+                                  static_cast<double>(weight) +
+                              static_cast<double>(bias));
+  }
+
+ private:
+  double mean_;
+  double scale_;
+  float mean_high_;
+  float mean_low_;
+  float narrow_scale_;
+};
 
 __device__ inline float reciprocal_root(float value) { return rsqrtf(value); }
 __device__ inline double reciprocal_root(double value) { return rsqrt(value); }
+/// To 43 bits, by one step of Newton's method on the float root, where that has a range for it.
+__device__ inline double quick_reciprocal_root(double value) {
+  if (!(value > 1e-30 && value < 1e30)) return rsqrt(value);
+  const auto root = static_cast<double>(rsqrtf(static_cast<float>(value)));
+  return root * (1.5 - 0.5 * value * root * root);
+}
+/// 1 / count to 46 bits, likewise.
+__device__ inline double quick_reciprocal(int count) {
+  const auto inverse = static_cast<double>(1.0f / static_cast<float>(count));
+  return inverse * (2.0 - static_cast<double>(count) * inverse);
+}
 
 // Many rows of few vectors are bound by how many blocks are on a unit at a time: 8 of 256 threads,
 // if a thread holds no more than 32 registers (measured on an H200: 2048 rows of 4096 bfloat16
@@ -30,7 +71,7 @@ __global__ void __launch_bounds__(kMost, kMost == kManyRowThreads ? 8 : 1)
                  std::int64_t row_count,
                  int row_vectors,
                  float eps) {
-  using R = Real<T, kCentered>;
+  using R = Real<kCentered>;
   __shared__ R scratch[4 * kGroup];
   __shared__ R mean_scratch[kCentered ? 4 * kGroup : 1];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
@@ -45,45 +86,82 @@ __global__ void __launch_bounds__(kMost, kMost == kManyRowThreads ? 8 : 1)
   if (kEarly && weight != nullptr) early.load(weight, mine);
 
   R mean = 0;
-  if constexpr (kCentered) {
+  R scale = 0;
+  if constexpr (kCentered && !std::is_same_v<T, float>) {
+    // In one pass: squares of 16-bit numbers are exact in double, and no mean of them is so far
+    // above their spread that the difference of the two sums would lack bits.
     R sum = 0;
+    R squares = 0;
     part.each(mine, [&](int, const Floats<T>& values) {
 #pragma unroll
-      for (int i = 0; i < kPerVector<T>; ++i) sum += static_cast<R>(values.items[i]);
+      for (int i = 0; i < kPerVector<T>; ++i) {
+        const auto value = static_cast<R>(values.items[i]);
+        sum += value;
+        squares = fma(value, value, squares);
+      }
     });
-    mean = reduce_row<true>(sum, Add{}, R{0}, mean_scratch) / static_cast<R>(n);
-  }
-  R squares = 0;
-  part.each(mine, [&](int, const Floats<T>& values) {
+    const R inverse = quick_reciprocal(static_cast<int>(n));
+    mean = reduce_row<true>(sum, Add{}, R{0}, mean_scratch) * inverse;
+    const R spread = reduce_row<true>(squares, Add{}, R{0}, scratch) * inverse - mean * mean;
+    scale = quick_reciprocal_root((spread < 0 ? 0 : spread) + static_cast<R>(eps));
+  } else {
+    if constexpr (kCentered) {
+      R sum = 0;
+      part.each(mine, [&](int, const Floats<T>& values) {
 #pragma unroll
-    for (int i = 0; i < kPerVector<T>; ++i) {
-      const R value = static_cast<R>(values.items[i]) - mean;
-      squares += value * value;
+        for (int i = 0; i < kPerVector<T>; ++i) sum += static_cast<R>(values.items[i]);
+      });
+      mean = reduce_row<true>(sum, Add{}, R{0}, mean_scratch) / static_cast<R>(n);
     }
-  });
-  squares = reduce_row<true>(squares, Add{}, R{0}, scratch);
-  const R scale = reciprocal_root(squares / static_cast<R>(n) + static_cast<R>(eps));
+    R squares = 0;
+    part.each(mine, [&](int, const Floats<T>& values) {
+#pragma unroll
+      for (int i = 0; i < kPerVector<T>; ++i) {
+        const R value = static_cast<R>(values.items[i]) - mean;
+        squares += value * value;
+      }
+    });
+    squares = reduce_row<true>(squares, Add{}, R{0}, scratch);
+    scale = reciprocal_root(squares / static_cast<R>(n) + static_cast<R>(eps));
+  }
 
   part.each_numbered(mine, [&](int number, int at, Floats<T> values) {
-    R results[kPerVector<T>];
-#pragma unroll
-    for (int i = 0; i < kPerVector<T>; ++i)
-      results[i] = (static_cast<R>(values.items[i]) - mean) * scale;
-    if (weight != nullptr) {
-      const Floats<T> factors = to_floats<T>(kEarly ? early.vectors[kEarly ? number : 0]
-                                                    : load_vector(weight + at * kPerVector<T>));
-#pragma unroll
-      for (int i = 0; i < kPerVector<T>; ++i) results[i] *= static_cast<R>(factors.items[i]);
-    }
+    const auto weights = [&] {
+      return to_floats<T>(kEarly ? early.vectors[kEarly ? number : 0]
+                                 : load_vector(weight + at * kPerVector<T>));
+    };
     if constexpr (kCentered) {
-      if (bias != nullptr) {
-        const Floats<T> terms = to_floats<T>(load_vector(bias + at * kPerVector<T>));
+      Floats<T> factors;
+      Floats<T> terms;
 #pragma unroll
-        for (int i = 0; i < kPerVector<T>; ++i) results[i] += static_cast<R>(terms.items[i]);
+      for (int i = 0; i < kPerVector<T>; ++i) {
+        factors.items[i] = 1;
+        terms.items[i] = -0.0f;  // adds nothing, not even to the sign of 0
+      }
+      if (weight != nullptr) factors = weights();
+      if (bias != nullptr) terms = to_floats<T>(load_vector(bias + at * kPerVector<T>));
+      if constexpr (std::is_same_v<T, float>) {
+#pragma unroll
+        for (int i = 0; i < kPerVector<T>; ++i) {
+          values.items[i] = static_cast<float>((static_cast<R>(values.items[i]) - mean) * scale *
+                                                   static_cast<R>(factors.items[i]) +
+                                               static_cast<R>(terms.items[i]));
+        }
+      } else {
+        const NarrowCentered result(mean, scale);
+#pragma unroll
+        for (int i = 0; i < kPerVector<T>; ++i)
+          values.items[i] = result.of(values.items[i], factors.items[i], terms.items[i]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= scale;
+      if (weight != nullptr) {
+        const Floats<T> factors = weights();
+#pragma unroll
+        for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= factors.items[i];
       }
     }
-#pragma unroll
-    for (int i = 0; i < kPerVector<T>; ++i) values.items[i] = static_cast<float>(results[i]);
     store_vector(out + row * n + at * kPerVector<T>, to_vector<T>(values));
   });
 }
@@ -91,7 +169,7 @@ __global__ void __launch_bounds__(kMost, kMost == kManyRowThreads ? 8 : 1)
 /// Long rows: each thread sums many terms, so those of float32 in double.
 template <class T, bool kCentered>
 __global__ void __launch_bounds__(kStridedRowThreads) norm_strided(StridedRows rows) {
-  using R = Real<T, true>;
+  using R = std::conditional_t<kCentered || std::is_same_v<T, float>, double, float>;
   __shared__ R scratch[kGroup];
   const auto* weight = static_cast<const T*>(rows.weight);
   const auto* bias = static_cast<const T*>(rows.bias);
