@@ -142,19 +142,39 @@ bool Doctor::examine_note(const loader::ElfFile& elf) {
   return true;
 }
 
+/// One check for each rule that fails or has something to report, and one for the others.
 void Doctor::lint() {
   const std::string program = find_program("tenon-plugin-lint");
   if (program.empty()) return skip("symbols", "tenon-plugin-lint is not installed");
-  const auto ran = run_child(program, {out_.path}, options_.timeout);
+  const auto ran = run_child(program, {"--json", out_.path}, options_.timeout);
   if (!ran) return skip("symbols", ran.error().message());
-  std::string said = ran->out + ran->err;
-  while (said.ends_with('\n')) said.pop_back();
-  if (ran->status == 0 && !ran->timed_out)
-    return pass("symbols", "tenon-plugin-lint finds no fault");
-  add("symbols",
-      CheckVerdict::kFail,
-      ran->timed_out ? "tenon-plugin-lint did not come back" : said,
-      "link it with tenon_add_plugin(), which sets all of this up");
+  const Json report = Json::parse(ran->out, nullptr, false);
+  if (ran->timed_out || !report.is_object() || !report.contains("files")) {
+    return skip(
+        "symbols",
+        ran->timed_out
+            ? "tenon-plugin-lint did not come back"
+            : fmt::format("tenon-plugin-lint ended with status {}: {}", ran->status, ran->err));
+  }
+  std::size_t held = 0;
+  for (const Json& file : report["files"]) {
+    for (const Json& rule : file.value("rules", Json::array())) {
+      const std::string verdict = rule.value("verdict", "");
+      const Json hint = rule.value("hint", Json());
+      const std::string name = "lint " + rule.value("rule", "");
+      if (verdict == "failed") {
+        add(name,
+            CheckVerdict::kFail,
+            rule.value("text", ""),
+            hint.is_string() ? hint.get<std::string>() : "link it with tenon_add_plugin()");
+      } else if (verdict == "reported") {
+        pass(name, rule.value("text", ""));
+      } else if (verdict == "passed") {
+        ++held;
+      }
+    }
+  }
+  pass("symbols", fmt::format("{} rules of tenon-plugin-lint hold", held));
 }
 
 /// One row for a step of the child.

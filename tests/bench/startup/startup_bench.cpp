@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -18,7 +19,17 @@ namespace {
 
 constexpr double kBoundMs = 250;  // of a start whose probes are known
 
-/// The process that is timed: one start, its time and its probes on stdout.
+/// Processor time of this process so far.
+double cpu_ms() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto ms = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  return ms(used.ru_utime) + ms(used.ru_stime);
+}
+
+/// The process that is timed: one start, its time, its processor time and its probes on stdout.
 int start_once(const std::string& cache) {
   const auto began = std::chrono::steady_clock::now();
   std::size_t probes = 0;
@@ -48,21 +59,22 @@ int start_once(const std::string& cache) {
         stderr, "{} kernel types and {} ops are there\n", rows, runtime->snapshot()->ops().size());
     return 1;
   }
-  fmt::print("{:.3f} {}\n", took.count(), probes);
+  fmt::print("{:.3f} {:.3f} {}\n", took.count(), cpu_ms(), probes);
   return 0;
 }
 
 struct Start {
   double ms = 0;
+  double cpu_ms = 0;  // of the whole process
   unsigned probes = 0;
 };
 
 /// Runs this program again for one start.
 Start start_process(const char* self, const std::string& cache) {
   std::FILE* out = popen(fmt::format("'{}' --once '{}'", self, cache).c_str(), "r");
-  Start start{-1, 0};
+  Start start{-1, 0, 0};
   if (out == nullptr) return start;
-  if (std::fscanf(out, "%lf %u", &start.ms, &start.probes) != 2) start.ms = -1;
+  if (std::fscanf(out, "%lf %lf %u", &start.ms, &start.cpu_ms, &start.probes) != 3) start.ms = -1;
   if (pclose(out) != 0) start.ms = -1;
   return start;
 }
@@ -86,6 +98,7 @@ int main(int argc, char** argv) {
   if (mkdtemp(folder.data()) == nullptr) return 1;
   const Start first = start_process(argv[0], folder);
   std::vector<double> times;
+  std::vector<double> cpu_times;
   unsigned probes = 0;
   bool failed = first.ms < 0;
   for (int i = 0; i < starts && !failed; ++i) {
@@ -93,11 +106,13 @@ int main(int argc, char** argv) {
     failed = start.ms < 0;
     probes += start.probes;
     times.push_back(start.ms);
+    cpu_times.push_back(start.cpu_ms);
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   if (failed) return 1;
   std::sort(times.begin(), times.end());
+  std::sort(cpu_times.begin(), cpu_times.end());
   const double median = times[times.size() / 2];
   fmt::print("{} plugins of 500 kernel types each, {} ops\n",
              TENON_STARTUP_PLUGIN_COUNT,
@@ -112,12 +127,18 @@ int main(int argc, char** argv) {
       probes,
       kBoundMs,
       median <= kBoundMs ? "kept" : "not kept");
+  fmt::print("              {:8.1f} ms median of processor time, {:.1f} to {:.1f}\n",
+             cpu_times[cpu_times.size() / 2],
+             cpu_times.front(),
+             cpu_times.back());
   if (first.probes != TENON_STARTUP_PLUGIN_COUNT || probes != 0) {
     fmt::print(stderr, "expected {} probes and then none\n", TENON_STARTUP_PLUGIN_COUNT);
     return 1;
   }
-  if (guard_ms > 0 && times.front() > guard_ms) {
-    fmt::print(stderr, "even the fastest start took more than {} ms\n", guard_ms);
+  // On a machine that does other things only the processor time means something.
+  if (guard_ms > 0 && cpu_times.front() > guard_ms) {
+    fmt::print(
+        stderr, "even the cheapest start took more than {} ms of processor time\n", guard_ms);
     return 1;
   }
   return 0;
