@@ -83,6 +83,15 @@ struct CasterNode {
   CasterNode* next = nullptr;
 };
 
+/// A construction-time tensor on a device and in a dtype that it was not given in. Read without a
+/// lock, as casters are.
+struct ConvertedNode {
+  std::uint32_t index = 0;
+  Device device;
+  Tensor tensor;
+  ConvertedNode* next = nullptr;
+};
+
 /// Written during calls, whatever the target; kept on undo.
 struct RunningGroup {
   mutable std::mutex mutex;
@@ -91,6 +100,8 @@ struct RunningGroup {
   std::atomic<Op*> copier{nullptr};
   std::atomic<CasterNode*> casters{nullptr};  ///< the latest first; at most one per dtype
   std::vector<std::unique_ptr<CasterNode>> caster_nodes;
+  std::atomic<ConvertedNode*> converted{nullptr};  ///< the latest first
+  std::vector<std::unique_ptr<ConvertedNode>> converted_nodes;
   SubOpTable sub_ops;
   std::atomic<bool> tune_requested{false};
   std::atomic<bool> tune_warned{false};  ///< that a kernel of this instance cannot tune
@@ -133,6 +144,9 @@ struct Op::Instance {
   /// Copies between two views of one device and shape through the CopyFwdOp table, or through the
   /// CastFwdOp table where their dtypes differ. Does nothing without elements.
   Result<void> convert(const TensorView& from, const TensorView& to);
+  /// A construction-time tensor on a device and in a dtype that it was not given in: made at first
+  /// need, and kept. @errors NoImplementation where neither device casts.
+  Result<const TensorView*> converted(std::uint32_t index, Device device, DType dtype);
   [[nodiscard]] bool can_copy(DeviceKind kind, DType dtype) const;
   [[nodiscard]] bool can_cast(DeviceKind kind, DType from, DType to) const;
 
@@ -195,6 +209,8 @@ struct Op::Instance {
       std::uint32_t stage,
       std::span<const std::int64_t> identity,
       const std::function<std::vector<NamedValue>()>& params) const;
+  Result<Tensor> convert_tensor(const Tensor& own, Device device, DType dtype);
+  Result<Tensor> dense_as(const Tensor& tensor, DType dtype);
   /// The helper that copies, or casts to a dtype; made at first need.
   Result<Op*> copier();
   Result<Op*> caster(DType to);

@@ -85,6 +85,29 @@ Result<void> StepRun::lay_out_output(std::uint32_t arg,
   return {};
 }
 
+Result<void> StepRun::lay_out_construction(std::uint32_t arg,
+                                           const FlowContext& context,
+                                           const Flow& flow) {
+  const std::uint32_t index = decl_.args[arg].index;
+  const auto& tensor = instance_.construction.construction->tensors()[index];
+  if (!tensor) return {};
+  const bool stays = instance_.decl().construction_tensors[index].on_cpu;
+  const Device device = stays ? Device{} : state_.frame->device;
+  const DType dtype =
+      instance_.plan().construction_dtype(index, *state_.frame).value_or(tensor->dtype());
+  if (tensor->device() == device && tensor->dtype() == dtype)
+    return lay_out(arg, 0, tensor->view(), {}, context, flow);
+  if (args_.meta) {
+    // What a call would convert; behind every input, output and temporary.
+    constexpr std::size_t kFirst = 12288;
+    const TensorView imagined(imagined_address(kFirst + index), dtype, tensor->shape(), device);
+    return lay_out(arg, 0, imagined, {}, context, flow);
+  }
+  const TensorView* converted = nullptr;
+  TENON_TRY_ASSIGN(converted, instance_.converted(index, device, dtype));
+  return lay_out(arg, 0, *converted, {}, context, flow);
+}
+
 Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow) {
   const InterfaceArgDecl& a = decl_.args[arg];
   switch (a.source) {
@@ -97,11 +120,8 @@ Result<void> StepRun::lay_out_arg(std::uint32_t arg, const FlowContext& context,
     }
     case ArgSource::kOutput:
       return lay_out_output(arg, context, flow);
-    case ArgSource::kConstruction: {
-      const auto& tensor = instance_.construction.construction->tensors()[a.index];
-      if (tensor) TENON_TRY(lay_out(arg, 0, tensor->view(), {}, context, flow));
-      return {};
-    }
+    case ArgSource::kConstruction:
+      return lay_out_construction(arg, context, flow);
     case ArgSource::kTemporary:
       break;
   }

@@ -77,6 +77,9 @@ class StepRun {
   [[nodiscard]] std::shared_ptr<const CallEntry> composed_entry() const;
   Result<void> lay_out_arg(std::uint32_t arg, const FlowContext& context, const Flow& flow);
   Result<void> lay_out_output(std::uint32_t arg, const FlowContext& context, const Flow& flow);
+  Result<void> lay_out_construction(std::uint32_t arg,
+                                    const FlowContext& context,
+                                    const Flow& flow);
   Result<void> lay_out(std::uint32_t arg,
                        std::uint32_t element,
                        const TensorView& tensor,

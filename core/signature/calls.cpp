@@ -316,19 +316,32 @@ bool Plan::walk_shape(std::uint32_t interface,
   return true;
 }
 
-std::optional<DType> Plan::temporary_dtype(std::uint32_t interface,
-                                           std::uint32_t arg,
-                                           const Construction&,
-                                           const CallFrame& call_frame) const {
-  const auto& frame = static_cast<const Frame&>(call_frame);
-  const Expr term = frame.state->entry->temporary_dtypes[interface][arg];
+namespace {
+
+std::optional<DType> dtype_of(Expr term, const BranchEntry& entry, const State& state) {
   if (term == kNoExpr) return std::nullopt;
   Arena arena;
-  Env env = environment(*frame.state->entry, *frame.state, arena);
+  Env env = environment(entry, state, arena);
   Cell cell;
   if (!evaluate(env, term, cell)) return std::nullopt;
   if (cell.tag == Tag::kDType) return cell.dtype();
   return cell.tag == Tag::kStr ? dtype_from_name(cell.str()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<DType> Plan::temporary_dtype(std::uint32_t interface,
+                                           std::uint32_t arg,
+                                           const Construction&,
+                                           const CallFrame& call_frame) const {
+  const State& state = *static_cast<const Frame&>(call_frame).state;
+  return dtype_of(state.entry->temporary_dtypes[interface][arg], *state.entry, state);
+}
+
+std::optional<DType> Plan::construction_dtype(std::uint32_t tensor,
+                                              const CallFrame& call_frame) const {
+  const State& state = *static_cast<const Frame&>(call_frame).state;
+  return dtype_of(state.entry->branch.construction_tensors[tensor].dtype, *state.entry, state);
 }
 
 }  // namespace tenon::signature

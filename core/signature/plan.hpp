@@ -52,6 +52,8 @@ class Plan final : public SignaturePlan {
                                        std::uint32_t arg,
                                        const Construction& construction,
                                        const CallFrame& frame) const override;
+  std::optional<DType> construction_dtype(std::uint32_t tensor,
+                                          const CallFrame& frame) const override;
   std::vector<NamedValue> indices(const Construction& construction,
                                   const CallFrame& frame) const override;
   std::vector<Traffic> traffic(const Construction& construction,

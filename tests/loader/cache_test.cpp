@@ -99,6 +99,50 @@ TEST_CASE("D68 32 processes that write and read one key never see half an entry"
                       fs::directory_iterator()) == 1);  // no temporary file is left
 }
 
+TEST_CASE("two processes that keep many results in one store lose and tear none") {
+  const TempDir folder;
+  constexpr int kResults = 200;
+  const auto result = [](int process, int i) {
+    return "tile=" + std::to_string(i) + std::string(static_cast<std::size_t>(i * 7), 'x') +
+           std::to_string(process);
+  };
+  std::vector<pid_t> children;
+  for (int process = 0; process < 2; ++process) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const PluginCache cache(folder.path().string(), "acme", "b1");
+      bool good = true;
+      for (int i = 0; i < kResults && good; ++i) {
+        const std::string own = "op" + std::to_string(i) + " of " + std::to_string(process);
+        const std::string shared = "op" + std::to_string(i);
+        good = cache.put(own, bytes_of(result(process, i))).empty() &&
+               cache.put(shared, bytes_of(result(process, i))).empty();
+        // The other one may have been last; what is there is whole.
+        const std::string found = text_of(cache, shared);
+        good = good && (found == result(0, i) || found == result(1, i));
+      }
+      _exit(good ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  const PluginCache cache(folder.path().string(), "acme", "b1");
+  for (int i = 0; i < kResults; ++i) {
+    for (int process = 0; process < 2; ++process) {
+      CHECK(text_of(cache, "op" + std::to_string(i) + " of " + std::to_string(process)) ==
+            result(process, i));
+    }
+    const std::string found = text_of(cache, "op" + std::to_string(i));
+    CHECK((found == result(0, i) || found == result(1, i)));
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -204,6 +204,14 @@ class SignaturePlan {
                                                              const Construction& construction,
                                                              const CallFrame& frame) const = 0;
 
+  /// The dtype in which this call needs a construction-time tensor; nothing: the tensor's own.
+  [[nodiscard]] virtual std::optional<DType> construction_dtype(std::uint32_t tensor,
+                                                                const CallFrame& frame) const {
+    (void)tensor;
+    (void)frame;
+    return std::nullopt;
+  }
+
   /// Every solved index and reached let, by name. For records and messages; allocates.
   [[nodiscard]] virtual std::vector<NamedValue> indices(const Construction& construction,
                                                         const CallFrame& frame) const = 0;
