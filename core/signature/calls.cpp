@@ -230,11 +230,11 @@ bool append(const ShapeItem& item,
     case ShapeItem::From::kConstant:
       break;
     case ShapeItem::From::kCell:
-      if (cells[item.index].tag != Tag::kInt) return false;
+      if (cells == nullptr || cells[item.index].tag != Tag::kInt) return false;
       from = &cells[item.index].i;
       break;
     case ShapeItem::From::kCellSplice:
-      if (cells[item.index].tag != Tag::kInts) return false;
+      if (cells == nullptr || cells[item.index].tag != Tag::kInts) return false;
       from = cells[item.index].ints;
       count = cells[item.index].count;
       break;

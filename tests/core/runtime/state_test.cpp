@@ -247,4 +247,70 @@ TEST_SUITE("core/runtime/state") {
     CHECK(op.built_entries()[0].interface == "scale_fwd");
     CHECK(op.built_entries()[0].device == w.fake);
   }
+
+  TEST_CASE(
+      "group construction: parameters, requested target, table, precedence and key are settled "
+      "once, whatever calls do") {
+    World w;
+    FakeRow& fast = w.row("fast");
+    w.row("slow");
+    fast.preferred_over = {"slow"};
+    InstanceOptions options;
+    options.target = "fake";
+    Op op = w.make(options);
+    const std::uint64_t key = op.key();
+    const auto table = op.iter_kernels();
+    fast.launch = no_driver;
+    REQUIRE_FALSE(op.call({{"x", w.tensor({3})}}));  // undone
+    fast.launch = doubles;
+    REQUIRE(w.engine->registry().withdraw("acme"));
+    w.engine->registry().publish();
+    REQUIRE(w.engine->set_default_target("builtin"));
+
+    REQUIRE(op.call({{"x", w.tensor({3})}}));
+
+    CHECK(op.key() == key);
+    CHECK(op.iter_kernels() == table);     // of the snapshot that was current then
+    CHECK(op.serving_target() == "fake");  // its own request, not the later default
+    CHECK(op.last_call()->kernel() == "acme:fast");
+  }
+
+  TEST_CASE("group binding: target, entries by call and built entries are all reset by an undo") {
+    World w;
+    FakeRow& row = w.row("fast");
+    Op op = w.make();
+    row.launch = no_driver;
+    REQUIRE_FALSE(op.call({{"x", w.tensor({3})}}));
+    CHECK(op.serving_target().empty());
+    CHECK(op.built_entries().empty());
+    // No thread sees the entry any more: the kernel goes with the next table, at the latest.
+    row.launch = doubles;
+    REQUIRE(op.call({{"x", w.tensor({3})}}));
+    CHECK(row.builds == 2);  // the entry by call key was reset, too
+    CHECK(row.refuses == 2);
+    CHECK(row.destroys == 1);
+    CHECK(op.built_entries().size() == 1);
+  }
+
+  TEST_CASE("group running: tuned mode, last call and effect branch are kept by an undo") {
+    World w;
+    FakeRow& row = w.row("fast");
+    FakeTarget other{"other"};
+    w.acme->add_target(other.row());
+    Op op = w.make();
+    const Tensor out = w.tensor({3}, 0.0f);
+    REQUIRE(op.call({{"x", w.tensor({3})}}, {&out.view(), {}}));
+    const std::uint32_t branch = op.last_call()->branch;
+    REQUIRE(w.engine->set_default_target("fake"));  // the next call selects again
+    row.launch = no_driver;
+    row.build = [](tenon_reason&) { return TENON_UNAVAILABLE; };
+
+    REQUIRE_FALSE(op.call({{"x", w.tensor({5})}}));
+
+    CHECK(op.serving_target().empty());
+    REQUIRE(op.last_call());
+    CHECK(op.last_call()->has_out);
+    CHECK(op.last_call()->branch == branch);
+    CHECK(op.last_call()->indices == std::vector<NamedValue>{{"n", 3}});
+  }
 }
