@@ -40,7 +40,7 @@ struct Case {
   Sizes n;
   DType dtype = DType::kFloat32;
   bool is_causal = false;
-  std::optional<double> scale;
+  std::optional<double> scale{};
 };
 
 // One element, as the definition says it: softmax over every visible key.
