@@ -30,6 +30,38 @@ manifest::WorkloadCase least_case(const manifest::LoadedSet& loaded, const std::
   });
 }
 
+// The meta call by key on sizes that are ranges: of one size each, they say what sizes say; wider
+// ones hold it.
+void check_ranges(const Runtime& runtime, const Op& op, const manifest::WorkloadCase& c) {
+  for (const std::int64_t slack : {0, 3}) {
+    std::vector<std::optional<RangedTensor>> inputs;
+    for (const manifest::CaseTensor& t : c.tensors) {
+      if (t.role != TensorRole::kInput) continue;
+      inputs.emplace_back();
+      if (!t.present) continue;
+      RangedTensor ranged{t.dtype, {}, {}};
+      for (const std::int64_t size : t.shape) ranged.sizes.push_back({size, size + slack});
+      inputs.back() = ranged;
+    }
+    const auto told = meta_by_key(runtime.engine(), op.key(), inputs);
+    REQUIRE_MESSAGE(told, told.error().to_string());
+    REQUIRE(told->outputs.size() == c.outputs.size());
+    for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+      const RangedOutputs::Output& output = told->outputs[i];
+      CHECK(output.dtype == c.outputs[i].dtype);
+      REQUIRE(output.sizes.size() == c.outputs[i].shape.size());
+      for (std::size_t k = 0; k < output.sizes.size(); ++k) {
+        const std::int64_t size = c.outputs[i].shape[k];
+        CHECK(output.sizes[k].low <= size);
+        CHECK(output.sizes[k].high >= size);
+        if (slack == 0) CHECK(output.sizes[k].low == output.sizes[k].high);
+      }
+    }
+    if (slack == 0) CHECK(told->guards.empty());
+  }
+  CHECK_FALSE(op.last_call());
+}
+
 }  // namespace
 
 TEST_SUITE("runtime/boundary") {
@@ -65,6 +97,7 @@ TEST_SUITE("runtime/boundary") {
       CHECK_FALSE(op->last_call());  // nothing ran
       CHECK(op->last_meta()->meta);
       CHECK(op->serving_target().empty());
+      check_ranges(runtime, *op, c);
 
       const auto tensors = graph.replay(inputs);
 
