@@ -5,6 +5,7 @@
   cuts    a block after <!-- cut: FILE REGION --> equals the lines of FILE between the comments
           "docs:begin REGION" and "docs:end REGION", indentation aside; a REGION that ends in ":" is a
           top-level key of a YAML file and all that is below it; without REGION the whole file
+  code    C, C++ and CMake of the pages for vendors is cut, so that a test compiles it (the ABI reference is generated)
   names   every TENON_* environment variable that the sources spell has a row in docs/configuration.md, and the
           configuration keys there are those of the loader's table
   index   every page under docs/ is reached from docs/README.md
@@ -18,6 +19,8 @@ import sys
 import textwrap
 
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
+VENDOR_CODE = re.compile(r"^```(c|cpp|c\+\+|cmake)\s*$")
+GENERATED = os.path.join("docs", "vendor", "abi-reference.md")
 CUT = re.compile(r"^<!-- cut: (\S+)(?: (\S+))? -->$")
 ROW_VARIABLE = re.compile(r"^\|.*`(TENON_[A-Z][A-Z0-9_]*)`")
 MACRO = re.compile(r"#\s*define\s+(TENON_[A-Z][A-Z0-9_]*)")
@@ -133,6 +136,15 @@ def check_cuts(root, page, findings, fix):
             out.write("\n".join(lines))
 
 
+def check_vendor_code(root, page, findings):
+    if not page.startswith(os.path.join("docs", "vendor") + os.sep) or page == GENERATED:
+        return
+    lines = read(os.path.join(root, page)).split("\n")
+    for i, line in enumerate(lines):
+        if VENDOR_CODE.match(line) and not (i and CUT.match(lines[i - 1])):
+            findings.append(f"{page}:{i + 1}: code that is cut from no file, so nothing compiles it")
+
+
 def variables_read(root):
     """TENON_* names that the product or the scripts spell, less the macros: code generation spells those."""
     found, macros = {}, set()
@@ -205,6 +217,7 @@ def main(arguments):
     for page in pages:
         check_links(root, page, findings, reached)
         check_cuts(root, page, findings, fix)
+        check_vendor_code(root, page, findings)
     check_names(root, findings)
     check_index(root, pages, reached, findings)
     for finding in findings:

@@ -56,6 +56,13 @@ class CheckDocs(unittest.TestCase):
     def test_a_cut_from_a_missing_region_is_found(self):
         self.assert_found({"examples/x.cpp": "int x;\n"}, "no single region 'part'")
 
+    def test_code_for_vendors_that_nothing_compiles_is_found(self):
+        page = "# V\n```cpp\nint x;\n```\n"
+        linked = {"docs/README.md": CLEAN["docs/README.md"] + "[v](vendor/v.md)\n"}
+        self.assert_found({**linked, "docs/vendor/v.md": page}, "docs/vendor/v.md:2: code that is cut from no file")
+        cut = page.replace("```cpp\n", "<!-- cut: examples/x.cpp part -->\n```cpp\n", 1)
+        self.assertEqual(run_on({**linked, "docs/vendor/v.md": cut}).returncode, 0)
+
     def test_a_yaml_key_is_cut_with_what_is_below_it(self):
         page = "# A\n## Two words\n<!-- cut: manifest/ops/a.yaml One: -->\n```yaml\n```\n"
         done = run_on({"manifest/ops/a.yaml": "One:\n  a: 1\n\nTwo:\n  b: 2\n", "docs/a.md": page}, "--fix")
