@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tenon::loader {
@@ -42,6 +43,13 @@ class LoadedImage {
  public:
   /// Of the object that the dynamic linker's handle stands for. Empty where it knows no such.
   static LoadedImage of_handle(void* handle);
+  /// Of segments that are known otherwise; each list sorted and disjoint.
+  static LoadedImage of_ranges(std::vector<MemoryRange> segments, std::vector<MemoryRange> code) {
+    LoadedImage made;
+    made.segments_ = std::move(segments);
+    made.code_ = std::move(code);
+    return made;
+  }
 
   [[nodiscard]] bool empty() const { return segments_.empty(); }
   /// True where [data, data + size_bytes) lies inside one segment.
