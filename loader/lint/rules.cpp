@@ -458,4 +458,15 @@ std::vector<FileReport> lint(const std::vector<std::string>& files,
   return Linter(files, beside).run();
 }
 
+std::string first_failure(const std::string& file, const std::vector<std::string>& beside) {
+  for (const FileReport& report : lint({file}, beside)) {
+    for (const Finding& each : report.findings) {
+      if (each.verdict != Verdict::kFailed) continue;
+      return fmt::format(
+          "{}: {}{}{}", each.rule, each.text, each.hint.empty() ? "" : "; ", each.hint);
+    }
+  }
+  return {};
+}
+
 }  // namespace tenon::lint

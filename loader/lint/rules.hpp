@@ -34,4 +34,9 @@ struct FileReport {
 [[nodiscard]] std::vector<FileReport> lint(const std::vector<std::string>& files,
                                            const std::vector<std::string>& beside);
 
+/// The first rule that a file fails, as "exports: exports a beside ...; build it ..."; empty where
+/// it fails none.
+[[nodiscard]] std::string first_failure(const std::string& file,
+                                        const std::vector<std::string>& beside);
+
 }  // namespace tenon::lint

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lint/rules.hpp"
 #include "manifest_set.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/loader/memory_map.hpp"
@@ -65,7 +66,8 @@ PluginIntake::PluginIntake(std::shared_ptr<Engine> engine,
       required_(config.texts("plugins.required")),
       required_from_(config.get("plugins.required").from()),
       target_(config.text("target")),
-      cache_directory_(config.text("caches.directory")) {
+      cache_directory_(config.text("caches.directory")),
+      strict_(config.flag("plugins.strict")) {
   for (const ConfigSetting* setting : config.under(kOptions)) {
     options_.push_back({setting->key.substr(kOptions.size()), setting->value, setting->where()});
   }
@@ -90,6 +92,22 @@ std::vector<OptionSetting> PluginIntake::options_of(std::string_view id) const {
     }
   }
   return own;
+}
+
+FileResult<void> PluginIntake::check_strictly(const FoundFile& file) const {
+  if (!strict_) return {};
+  std::vector<std::string> beside;
+  for (const PluginRecord& record : records_) {
+    if (record.state == PluginState::kActive && record.path != "static") {
+      beside.push_back(record.path);
+    }
+  }
+  const std::string failure = lint::first_failure(file.record.path, beside);
+  if (failure.empty()) return {};
+  return tl::unexpected(
+      PluginFault{PluginStage::kNote,
+                  TENON_INVALID_ARGUMENT,
+                  fmt::format("{} (tenon-plugin-lint; plugins.strict is set)", failure)});
 }
 
 void PluginIntake::reject(PluginRecord& record, PluginFault fault) const {
@@ -184,6 +202,10 @@ Result<void> PluginIntake::take_file(FoundFile& file) {
         fmt::format("plugin '{}' is linked into the program (static); '{}' is not used",
                     file.record.id,
                     file.record.path);
+    return {};
+  }
+  if (auto ok = check_strictly(file); !ok) {
+    reject(file.record, std::move(ok).error());
     return {};
   }
   ProbeSubject subject = subject_of(file);

@@ -42,6 +42,9 @@ class PluginIntake {
   void reject(PluginRecord& record, PluginFault fault) const;
   void report(const PluginRecord& record) const;
   [[nodiscard]] std::vector<OptionSetting> options_of(std::string_view id) const;
+  /// Under plugins.strict: the first rule of tenon-plugin-lint that the file fails, alone or beside
+  /// those that are active.
+  [[nodiscard]] FileResult<void> check_strictly(const FoundFile& file) const;
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<ProbeGate> gate_;
@@ -51,6 +54,7 @@ class PluginIntake {
   std::string required_from_;
   std::string target_;
   std::string cache_directory_;
+  bool strict_ = false;
 };
 
 }  // namespace tenon::loader

@@ -296,6 +296,35 @@ TEST_SUITE("loader/zoo") {
       test::check_computes(runtime, "alpha:fast");
     }
   }
+
+  TEST_CASE("under plugins.strict a file that fails a rule of tenon-plugin-lint is not loaded") {
+    const test::TempDir folder;
+    RuntimeOptions options;
+    options.plugin_paths = {
+        twin("library-1"), twin("library-2"), fake_path("no-rows"), TENON_CPU_PLUGIN};
+#if defined(__GNUC__) && !defined(__clang__)
+    options.plugin_paths.push_back(twin("unique-1"));
+#endif
+    options.standard_folders = false;
+    options.environment = loader::Environment::of({});
+    options.settings = {{"caches.directory", folder / "cache"}, {"plugins.strict", "true"}};
+    const auto runtime = Runtime::create(options);
+    if (!runtime) FAIL(runtime.error().to_string());
+    const auto& plugins = runtime->plugins();
+    CHECK_MESSAGE(plugins[0].state == PluginState::kActive, plugins[0].reason);
+    test::check_record(plugins[1],
+                       {PluginState::kRejected,
+                        PluginStage::kNote,
+                        TENON_INVALID_ARGUMENT,
+                        "library-clash: libzoo-shipped.so.1 is"});
+    CHECK(plugins[2].state == PluginState::kActive);
+    CHECK(plugins[3].state == PluginState::kActive);
+    if (plugins.size() > 4) {
+      test::check_record(
+          plugins[4],
+          {PluginState::kRejected, PluginStage::kNote, TENON_INVALID_ARGUMENT, "unique-symbols: "});
+    }
+  }
 }
 
 }  // namespace tenon
