@@ -15,6 +15,11 @@ using test::fake_path;
 
 static_assert(TENON_ABI_MAJOR == 1 && TENON_ABI_MINOR == 2, "this test is a host of 1.2");
 
+/// Without a probe: the program that tries plugins in a child process is one of this tree's ABI.
+Runtime host_with(std::vector<std::string> paths, const test::TempDir& folder) {
+  return test::runtime_of(std::move(paths), folder, "never");
+}
+
 std::string versioned(const std::string& name) {
   return std::string(TENON_VERSIONED) + "/" + name + "/" + name + ".tenon.so";
 }
@@ -26,7 +31,7 @@ TEST_SUITE("loader/host_version") {
       "D10 a plugin of a newer minor that needs no newer host loads, sees the host's number and "
       "computes") {
     const test::TempDir folder;
-    const Runtime runtime = test::runtime_of({versioned("v1-3-needs-1")}, folder);
+    const Runtime runtime = host_with({versioned("v1-3-needs-1")}, folder);
     REQUIRE(runtime.plugins().size() == 2);
     CHECK_MESSAGE(runtime.plugins()[0].state == PluginState::kActive, runtime.plugins()[0].reason);
     CHECK(runtime.plugins()[0].abi_minor == 3);
@@ -38,7 +43,7 @@ TEST_SUITE("loader/host_version") {
     for (const char* name : {"v1-0", "v1-2"}) {
       CAPTURE(std::string(name));
       const test::TempDir folder;
-      const Runtime runtime = test::runtime_of({versioned(name)}, folder);
+      const Runtime runtime = host_with({versioned(name)}, folder);
       REQUIRE(runtime.plugins().size() == 2);
       CHECK_MESSAGE(runtime.plugins()[0].state == PluginState::kActive,
                     runtime.plugins()[0].reason);
@@ -50,11 +55,11 @@ TEST_SUITE("loader/host_version") {
       "D10 D12 what needs a newer host, or has another major, is refused by both numbers and "
       "advice") {
     const test::TempDir folder;
-    const Runtime runtime = test::runtime_of({versioned("v1-3-needs-3"),
-                                              fake_path("alpha-cpu"),
-                                              fake_path("wrong-major"),
-                                              versioned("v1-2")},
-                                             folder);
+    const Runtime runtime = host_with({versioned("v1-3-needs-3"),
+                                       fake_path("alpha-cpu"),
+                                       fake_path("wrong-major"),
+                                       versioned("v1-2")},
+                                      folder);
     REQUIRE(runtime.plugins().size() == 5);
     const auto refused = [&](std::size_t i, const std::string& part) {
       test::check_record(runtime.plugins()[i],
@@ -70,7 +75,7 @@ TEST_SUITE("loader/host_version") {
       "D11 the host reads only the first bytes that it knows of a longer object and of longer "
       "rows") {
     const test::TempDir folder;
-    const Runtime runtime = test::runtime_of({versioned("v1-3-longer")}, folder);
+    const Runtime runtime = host_with({versioned("v1-3-longer")}, folder);
     REQUIRE(runtime.plugins().size() == 2);
     CHECK_MESSAGE(runtime.plugins()[0].state == PluginState::kActive, runtime.plugins()[0].reason);
     test::check_computes(runtime, "v1-3-longer:fast");
@@ -80,7 +85,7 @@ TEST_SUITE("loader/host_version") {
       "D13 a shorter object of an older minor lacks its newest optional function, which is no "
       "fault") {
     const test::TempDir folder;
-    const Runtime runtime = test::runtime_of({versioned("v1-0-shorter")}, folder);
+    const Runtime runtime = host_with({versioned("v1-0-shorter")}, folder);
     REQUIRE(runtime.plugins().size() == 2);
     CHECK_MESSAGE(runtime.plugins()[0].state == PluginState::kActive, runtime.plugins()[0].reason);
     test::check_computes(runtime, "v1-0-shorter:fast");

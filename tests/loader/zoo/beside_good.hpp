@@ -22,13 +22,16 @@ struct Expected {
 };
 
 /// The Runtime of these files and the CPU plugin, which owns the device kind of the good one.
-inline Runtime runtime_of(std::vector<std::string> paths, const TempDir& folder) {
+inline Runtime runtime_of(std::vector<std::string> paths,
+                          const TempDir& folder,
+                          const std::string& probe = "auto") {
   RuntimeOptions options;
   paths.emplace_back(TENON_CPU_PLUGIN);
   options.plugin_paths = std::move(paths);
   options.standard_folders = false;
   options.environment = loader::Environment::of({});
-  options.settings = {{"caches.directory", folder / "cache"}, {"prefer", "[alpha]"}};
+  options.settings = {
+      {"caches.directory", folder / "cache"}, {"prefer", "[alpha]"}, {"plugins.probe", probe}};
   auto made = Runtime::create(options);
   if (!made) FAIL(made.error().to_string());
   return std::move(*made);
