@@ -1,6 +1,8 @@
 // Goes through the pointers of a row, each behind its bound.
 #include "registry/row_memory.hpp"
 
+#include "registry/abi_text.hpp"
+
 namespace tenon {
 namespace {
 
@@ -15,11 +17,15 @@ void (*any(R (*function)(A...)))() {
 
 }  // namespace
 
-// Longer texts and null pointers are refused by their count or emptiness, unread.
+// Null pointers are refused as empty where the row is validated.
 std::string RowMemory::text_fault(const std::string& what, tenon_str text) const {
-  if (text.data == nullptr || text.size_bytes > kMaxTextBytes) return {};
-  if (readable(text.data, text.size_bytes)) return {};
-  return what + " lies in memory that cannot be read";
+  if (text.data == nullptr) return {};
+  if (text.size_bytes > kMaxTextBytes) {
+    return what + " has " + std::to_string(text.size_bytes) + " bytes; at most " +
+           std::to_string(kMaxTextBytes) + " are believed";
+  }
+  if (!readable(text.data, text.size_bytes)) return what + " lies in memory that cannot be read";
+  return detail::valid_utf8(detail::view_of(text)) ? "" : what + " is not UTF-8";
 }
 
 std::string RowMemory::array_fault(const std::string& what,

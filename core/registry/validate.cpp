@@ -40,8 +40,10 @@ std::string name_fault(tenon_str name, std::string_view extra = "") {
   for (const char c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '_' || c == '.';
-    if (!plain && extra.find(c) == std::string_view::npos)
-      return "'" + std::string(text) + "' has the character '" + c + "'";
+    if (plain || extra.find(c) != std::string_view::npos) continue;
+    const bool ascii = static_cast<unsigned char>(c) < 0x80;
+    return "'" + std::string(text) + "' has " +
+           (ascii ? std::string("the character '") + c + "'" : "a character outside of ASCII");
   }
   return {};
 }

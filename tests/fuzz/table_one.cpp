@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <vector>
 
+#include "registry/abi_text.hpp"
 #include "registry/validate.hpp"
 #include "tenon/core/registry.hpp"
 #include "tenon/loader/abi_version.hpp"
@@ -118,7 +119,9 @@ const SignaturePlan* find_plan(const void*, std::string_view op) {
 
 std::string broken_text(std::string_view what, std::string_view text) {
   if (text.empty()) return std::string(what) + " without a text";
-  return loader::is_utf8(text) ? "" : std::string(what) + " whose text is not UTF-8";
+  return detail::valid_utf8(text)
+             ? ""
+             : std::string(what) + " whose text is not UTF-8: " + std::string(text);
 }
 
 std::string broken_object(const char* at, const loader::LoadedImage& image) {
