@@ -1,4 +1,5 @@
-// Stands in for the core's flows, which would link all of the runtime: no fuzz target publishes a snapshot.
+// Stands in for the core's flows, which would link all of the runtime: no fuzz target publishes a
+// snapshot.
 #include "tenon/core/flow.hpp"
 
 namespace tenon {

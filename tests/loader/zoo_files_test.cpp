@@ -320,9 +320,11 @@ TEST_SUITE("loader/zoo") {
     CHECK(plugins[2].state == PluginState::kActive);
     CHECK(plugins[3].state == PluginState::kActive);
     if (plugins.size() > 4) {
-      test::check_record(
-          plugins[4],
-          {PluginState::kRejected, PluginStage::kNote, TENON_INVALID_ARGUMENT, "_ZN6SharedIiE6numberE"});
+      test::check_record(plugins[4],
+                         {PluginState::kRejected,
+                          PluginStage::kNote,
+                          TENON_INVALID_ARGUMENT,
+                          "_ZN6SharedIiE6numberE"});
     }
   }
 }
