@@ -61,7 +61,7 @@ tenon_status cache_get(
   return TENON_NOT_FOUND;
 }
 tenon_status cache_put(const tenon_host*, tenon_str, const void*, std::uint64_t) {
-  return TENON_UNAVAILABLE;
+  return TENON_IO;  // as where no store can be written: what a plugin must expect
 }
 const void* extension(const tenon_host*, tenon_str, std::uint32_t) { return nullptr; }
 

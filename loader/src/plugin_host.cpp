@@ -268,7 +268,7 @@ tenon_status PluginHost::cache_put(std::string_view key, std::span<const std::by
     return !std::exchange(put_complained_, true);
   }();
   if (first) log(TENON_LOG_INFO, "nothing is kept in the cache: " + reason);
-  return TENON_UNAVAILABLE;
+  return TENON_IO;
 }
 
 }  // namespace tenon::loader

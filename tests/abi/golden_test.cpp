@@ -52,7 +52,7 @@ Result<Runtime> runtime_with(const std::string& path,
   options.plugin_paths = {path, TENON_CPU_PLUGIN};  // the second owns device kind cpu
   options.standard_folders = false;
   options.environment = loader::Environment::of({});
-  options.settings = {{"caches.directory", cache}, {"plugins.probe", "never"}};
+  options.settings = {{"caches.directory", cache}};
   if (lines != nullptr) {
     options.log = [lines](int, std::string_view, std::string_view text) {
       lines->emplace_back(text);
