@@ -31,8 +31,10 @@ std::string RowMemory::text_fault(const std::string& what, tenon_str text) const
 std::string RowMemory::array_fault(const std::string& what,
                                    const void* items,
                                    std::uint64_t count,
-                                   std::uint64_t element_bytes) const {
+                                   std::uint64_t element_bytes,
+                                   std::uint64_t align_bytes) const {
   if (count == 0 || items == nullptr) return {};
+  if (!aligned(items, align_bytes)) return what + " lies at an address that is not aligned";
   if (count > kMaxItems) {
     return what + " has " + std::to_string(count) + " items; at most " + std::to_string(kMaxItems) +
            " are believed";
@@ -44,7 +46,9 @@ std::string RowMemory::array_fault(const std::string& what,
 std::string RowMemory::list_fault(const std::string& what,
                                   const tenon_str* items,
                                   std::uint64_t count) const {
-  if (auto fault = array_fault(what, items, count, sizeof(tenon_str)); !fault.empty()) return fault;
+  if (auto fault = array_fault(what, items, count, sizeof(tenon_str), alignof(tenon_str));
+      !fault.empty())
+    return fault;
   for (std::uint64_t i = 0; items != nullptr && i < count; ++i) {
     if (auto fault = text_fault(what, items[i]); !fault.empty()) return fault;
   }
@@ -64,6 +68,8 @@ std::string RowMemory::call_fault(std::initializer_list<NamedFunction> functions
 
 std::string RowMemory::contract_fault(const tenon_contract* contract) const {
   if (contract == nullptr) return {};
+  if (!aligned(contract, alignof(tenon_contract)))
+    return "its contract lies at an address that is not aligned";
   if (!readable(contract, sizeof contract->struct_size))
     return "its contract lies in memory that cannot be read";
   if (contract->struct_size < sizeof *contract) return {};  // refused for that
@@ -71,8 +77,11 @@ std::string RowMemory::contract_fault(const tenon_contract* contract) const {
     return "its contract lies in memory that cannot be read";
   const std::string fields = "a field of its contract";
   const std::string args = "an argument of its contract";
-  std::string fault = array_fault(
-      "fields of its contract", contract->fields, contract->n_fields, sizeof(tenon_field));
+  std::string fault = array_fault("fields of its contract",
+                                  contract->fields,
+                                  contract->n_fields,
+                                  sizeof(tenon_field),
+                                  alignof(tenon_field));
   for (std::uint64_t i = 0; fault.empty() && contract->fields != nullptr && i < contract->n_fields;
        ++i) {
     const tenon_field& field = contract->fields[i];
@@ -80,13 +89,18 @@ std::string RowMemory::contract_fault(const tenon_contract* contract) const {
     if (fault.empty()) fault = list_fault(fields, field.values, field.n_values);
   }
   if (fault.empty())
-    fault = array_fault(
-        "arguments of its contract", contract->args, contract->n_args, sizeof(tenon_arg));
+    fault = array_fault("arguments of its contract",
+                        contract->args,
+                        contract->n_args,
+                        sizeof(tenon_arg),
+                        alignof(tenon_arg));
   for (std::uint64_t i = 0; fault.empty() && contract->args != nullptr && i < contract->n_args;
        ++i) {
     const tenon_arg& arg = contract->args[i];
     fault = text_fault(args, arg.name);
-    if (fault.empty()) fault = array_fault(args, arg.dtypes, arg.n_dtypes, sizeof(tenon_dtype));
+    if (fault.empty())
+      fault =
+          array_fault(args, arg.dtypes, arg.n_dtypes, sizeof(tenon_dtype), alignof(tenon_dtype));
   }
   return fault;
 }
@@ -99,7 +113,8 @@ std::string RowMemory::fault_of(const tenon_kernel_type& row) {
   if (fault.empty()) fault = list_fault("archs", row.archs, row.n_archs);
   if (fault.empty()) fault = list_fault("preferred_over", row.preferred_over, row.n_preferred_over);
   if (fault.empty())
-    fault = array_fault("storage", row.storage, row.n_storage, sizeof(tenon_storage));
+    fault = array_fault(
+        "storage", row.storage, row.n_storage, sizeof(tenon_storage), alignof(tenon_storage));
   if (fault.empty() && !sound_contracts_.contains(row.contract)) {
     fault = contract_fault(row.contract);
     if (fault.empty()) sound_contracts_.insert(row.contract);

@@ -1,6 +1,7 @@
 // Whether what a plugin's rows point to can be read and called, asked before anybody does.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -17,6 +18,10 @@ class RowMemory {
   /// True where the bytes may be read.
   [[nodiscard]] bool readable(const void* data, std::uint64_t size_bytes) const {
     return memory_ == nullptr || memory_->readable(data, size_bytes);
+  }
+  /// True where a struct of this alignment may lie at the address.
+  [[nodiscard]] static bool aligned(const void* data, std::uint64_t align_bytes) {
+    return reinterpret_cast<std::uintptr_t>(data) % align_bytes == 0;
   }
   /// What is wrong, or empty.
   [[nodiscard]] std::string fault_of(const tenon_kernel_type& row);
@@ -36,7 +41,8 @@ class RowMemory {
   [[nodiscard]] std::string array_fault(const std::string& what,
                                         const void* items,
                                         std::uint64_t count,
-                                        std::uint64_t element_bytes) const;
+                                        std::uint64_t element_bytes,
+                                        std::uint64_t align_bytes) const;
   [[nodiscard]] std::string call_fault(std::initializer_list<NamedFunction> functions) const;
   [[nodiscard]] std::string contract_fault(const tenon_contract* contract) const;
 

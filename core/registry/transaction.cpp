@@ -46,6 +46,10 @@ tenon_status take(PluginTransaction::Staged& staged,
                   T& ours,
                   std::string& fault) {
   const std::string unreadable = std::string(what) + " lies in memory that cannot be read";
+  if (!RowMemory::aligned(theirs, alignof(T))) {
+    fault = std::string(what) + " lies at an address that is not aligned";
+    return TENON_INVALID_ARGUMENT;
+  }
   if (!staged.memory.readable(theirs, sizeof theirs->struct_size)) {
     fault = unreadable;
     return TENON_INVALID_ARGUMENT;

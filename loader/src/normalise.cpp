@@ -67,7 +67,11 @@ class Containment {
   /// Of rows that it points to.
   [[nodiscard]] FileResult<void> readable(std::string_view what,
                                           const void* data,
-                                          std::uint64_t size_bytes) const {
+                                          std::uint64_t size_bytes,
+                                          std::uint64_t align_bytes = 1) const {
+    if (size_bytes != 0 && reinterpret_cast<std::uintptr_t>(data) % align_bytes != 0) {
+      return outside(what, "lies at an address that is not aligned");
+    }
     if (!map_ || map_->empty() || map_->readable(data, size_bytes)) return {};
     return outside(what, "lies in memory that cannot be read");
   }
@@ -129,7 +133,7 @@ FileResult<void> check_rows(const tenon_plugin& plugin, const Containment& memor
                                 data == nullptr ? " at a null pointer"
                                                 : fmt::format(", at most {}", kMaxRows)));
     }
-    return memory.readable(field, data, n * element_bytes);
+    return memory.readable(field, data, n * element_bytes, alignof(std::uint64_t));
   };
   if (auto ok = rows("needs_kinds", plugin.n_needs_kinds, plugin.needs_kinds, sizeof(tenon_str));
       !ok) {
