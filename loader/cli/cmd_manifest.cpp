@@ -37,7 +37,7 @@ Result<int> run_manifest_check(const Arguments& arguments, Console& console) {
                           count == 1 ? "1 entry" : fmt::format("{} entries", count),
                           counted(cases, "workload case"),
                           counted(errors, "error"),
-                          counted(found.size() - errors, "advisory finding")));
+                          counted(found.advisory_count(), "advisory finding")));
   return errors == 0 ? kExitOk : kExitFailed;
 }
 

@@ -10,9 +10,38 @@
 namespace tenon::manifest {
 namespace {
 
+/// Of the finding that stands for those that are not listed.
+constexpr std::string_view kMore = "findings.more";
+
 auto order_of(const Diagnostic& d) {
   return std::tie(
       d.where.file, d.where.line, d.where.column, d.rule, d.text, d.entry, d.field, d.severity);
+}
+
+/// What is not listed is told at the end of its file.
+bool is_before(const Diagnostic& a, const Diagnostic& b) {
+  if (a.where.file != b.where.file) return a.where.file < b.where.file;
+  if ((a.rule == kMore) != (b.rule == kMore)) return b.rule == kMore;
+  return order_of(a) < order_of(b);
+}
+
+Diagnostic more_findings(const std::string& file, std::size_t errors, std::size_t advisories) {
+  Diagnostic d;
+  d.where.file = file;
+  d.rule = kMore;
+  d.severity = errors > 0 ? Severity::kError : Severity::kAdvisory;
+  if (errors + advisories == 1) {
+    d.text =
+        fmt::format("one more finding is not listed, {}", errors == 0 ? "an advisory" : "an error");
+  } else {
+    d.text = fmt::format("{} more findings are not listed, {} of them errors",
+                         errors + advisories,
+                         errors == 0       ? "none"
+                         : advisories == 0 ? "all"
+                                           : std::to_string(errors));
+  }
+  d.hint = "mend those above, and check the file again";
+  return d;
 }
 
 }  // namespace
@@ -33,8 +62,25 @@ std::string Diagnostic::to_string() const {
 }
 
 Diagnostic& DiagnosticList::add(Diagnostic diagnostic) {
+  settle();
+  File& file = files_[diagnostic.where.file];
+  if (file.kept >= kMostPerFile) return unlisted_.emplace(std::move(diagnostic));
+  ++file.kept;
   items_.push_back(std::move(diagnostic));
   return items_.back();
+}
+
+/// Counts the last finding beyond the bound: until now its severity could change.
+void DiagnosticList::settle() {
+  if (!unlisted_) return;
+  File& file = files_[unlisted_->where.file];
+  if (unlisted_->severity == Severity::kError) {
+    ++file.errors;
+    file.faulty.insert(std::move(unlisted_->entry));
+  } else {
+    ++file.advisories;
+  }
+  unlisted_.reset();
 }
 
 Diagnostic& DiagnosticList::error(SourceLocation where,
@@ -63,13 +109,27 @@ Diagnostic& DiagnosticList::advisory(SourceLocation where,
 }
 
 void DiagnosticList::append(const DiagnosticList& other) {
-  items_.insert(items_.end(), other.items_.begin(), other.items_.end());
+  for (const Diagnostic& d : other.items_) {
+    if (d.rule != kMore) add(d);
+  }
+  if (other.unlisted_) add(*other.unlisted_);
+  settle();
+  for (const auto& [name, from] : other.files_) {
+    File& file = files_[name];
+    file.errors += from.errors;
+    file.advisories += from.advisories;
+    file.faulty.insert(from.faulty.begin(), from.faulty.end());
+  }
 }
 
 void DiagnosticList::finish() {
-  std::stable_sort(items_.begin(), items_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return order_of(a) < order_of(b);
-  });
+  settle();
+  std::erase_if(items_, [](const Diagnostic& d) { return d.rule == kMore; });
+  for (const auto& [name, file] : files_) {
+    if (file.errors + file.advisories > 0)
+      items_.push_back(more_findings(name, file.errors, file.advisories));
+  }
+  std::stable_sort(items_.begin(), items_.end(), is_before);
   const auto same = [](const Diagnostic& a, const Diagnostic& b) {
     return order_of(a) == order_of(b);
   };
@@ -97,11 +157,25 @@ void DiagnosticList::attach_source(std::string_view file, std::string_view conte
   }
 }
 
-std::size_t DiagnosticList::error_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(items_.begin(), items_.end(), [](const Diagnostic& d) {
-        return d.severity == Severity::kError;
+std::size_t DiagnosticList::count(Severity severity) const {
+  auto total = static_cast<std::size_t>(
+      std::count_if(items_.begin(), items_.end(), [&](const Diagnostic& d) {
+        return d.severity == severity && d.rule != kMore;
       }));
+  for (const auto& [name, file] : files_)
+    total += severity == Severity::kError ? file.errors : file.advisories;
+  return total + (unlisted_ && unlisted_->severity == severity ? 1 : 0);
+}
+
+std::size_t DiagnosticList::error_count() const { return count(Severity::kError); }
+
+std::size_t DiagnosticList::advisory_count() const { return count(Severity::kAdvisory); }
+
+bool DiagnosticList::has_unlisted_error(std::string_view file, std::string_view entry) const {
+  const bool is_last = unlisted_ && unlisted_->severity == Severity::kError &&
+                       unlisted_->entry == entry && unlisted_->where.file == file;
+  const auto found = files_.find(file);
+  return is_last || (found != files_.end() && found->second.faulty.contains(entry));
 }
 
 std::string DiagnosticList::to_text() const {

@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Of one file that are kept whether right or wrong.
+constexpr std::size_t kMostEntries = 10'000;
+
 std::string stem_of(std::string_view name) {
   const std::size_t slash = name.find_last_of('/');
   std::string stem(slash == std::string_view::npos ? name : name.substr(slash + 1));
@@ -80,23 +83,29 @@ void read_entries(const Scope& scope,
   }
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < root.size(); ++i) {
-    entries.push_back(read_entry(scope, root.key(i), root.mapped(i)));
-    entries.back().decl.ns = options.ns;
+    // No manifest comes near this number: beyond it what is wrong is counted, and not kept.
+    const bool keep_all = entries.size() < kMostEntries;
+    const std::size_t errors = keep_all ? 0 : scope.diagnostics().error_count();
+    Entry entry = read_entry(scope, root.key(i), root.mapped(i));
+    if (!keep_all && scope.diagnostics().error_count() != errors) continue;
+    entry.decl.ns = options.ns;
+    entries.push_back(std::move(entry));
   }
   if (options.file_names_families) check_families(scope, file, entries);
   std::move(entries.begin(), entries.end(), std::back_inserter(set.entries));
 }
 
 void mark_faulty(ManifestSet& set, const DiagnosticList& diagnostics) {
-  std::set<std::pair<std::string, std::string>> faulty;  // file, entry
+  std::set<std::pair<std::string_view, std::string_view>> faulty;  // file, entry
   for (const Diagnostic& d : diagnostics) {
     if (d.severity == Severity::kError) faulty.emplace(d.where.file, d.entry);
   }
-  for (Entry& entry : set.entries) {
-    entry.faulty = entry.faulty || faulty.count({entry.decl.where.file, entry.decl.name}) != 0;
-  }
-  for (AdtDecl& adt : set.adts)
-    adt.faulty = adt.faulty || faulty.count({adt.where.file, adt.name}) != 0;
+  const auto is_faulty = [&](const SourceLocation& where, const std::string& name) {
+    return faulty.contains({where.file, name}) || diagnostics.has_unlisted_error(where.file, name);
+  };
+  for (Entry& entry : set.entries)
+    entry.faulty = entry.faulty || is_faulty(entry.decl.where, entry.decl.name);
+  for (AdtDecl& adt : set.adts) adt.faulty = adt.faulty || is_faulty(adt.where, adt.name);
 }
 
 tl::unexpected<Error> unreadable(const fs::path& path, std::string_view why, std::string hint) {

@@ -3,6 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +48,14 @@ struct Diagnostic {
 };
 
 /// Findings, kept until `finish` puts them into their one order: file, line, column, rule, text.
+/// Of each file the first kMostPerFile are kept. Of the others it is known how many they are, and
+/// which entries they fault: a hostile file costs no memory without bound. `finish` says in a last
+/// finding of the file how many are not listed.
 class DiagnosticList {
  public:
+  static constexpr std::size_t kMostPerFile = 1000;
+
+  /// The finding as kept; one that is not kept may be filled all the same, until the next.
   Diagnostic& add(Diagnostic diagnostic);
   /// An error at a place; fill the rest of the reference as needed.
   Diagnostic& error(SourceLocation where,
@@ -68,7 +78,12 @@ class DiagnosticList {
   [[nodiscard]] const std::vector<Diagnostic>& items() const { return items_; }
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
+  /// Errors, those that are not listed included.
   [[nodiscard]] std::size_t error_count() const;
+  /// Advisories likewise.
+  [[nodiscard]] std::size_t advisory_count() const;
+  /// Whether an error of an entry is among those that are not listed.
+  [[nodiscard]] bool has_unlisted_error(std::string_view file, std::string_view entry) const;
   [[nodiscard]] bool has_errors() const { return error_count() != 0; }
   [[nodiscard]] auto begin() const { return items_.begin(); }
   [[nodiscard]] auto end() const { return items_.end(); }
@@ -81,7 +96,19 @@ class DiagnosticList {
   [[nodiscard]] std::string to_json() const;
 
  private:
+  /// What is known of a file's findings.
+  struct File {
+    std::size_t kept = 0;
+    std::size_t errors = 0;  ///< not listed
+    std::size_t advisories = 0;
+    std::set<std::string, std::less<>> faulty;  ///< entries with an error that is not listed
+  };
+  [[nodiscard]] std::size_t count(Severity severity) const;
+  void settle();
+
   std::vector<Diagnostic> items_;
+  std::map<std::string, File, std::less<>> files_;
+  std::optional<Diagnostic> unlisted_;  ///< the last one beyond the bound, until it is settled
 };
 
 }  // namespace tenon::manifest
