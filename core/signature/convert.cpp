@@ -3,6 +3,7 @@
 #include "tenon/core/signature/convert.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -82,6 +83,21 @@ std::optional<Value> accept(const TypeMember& member, const Value& given, bool s
       return when(!given.is_none());
   }
   return std::nullopt;
+}
+
+/// "1e-6" and "1.0e6" are texts in YAML 1.1: how such a number is written. Empty for any other
+/// text.
+std::string yaml_number(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const std::size_t at = text.find_first_of("eE");
+  if (at == std::string_view::npos || std::from_chars(text.data(), end, value).ptr != end)
+    return {};
+  std::string mantissa(text.substr(0, at));
+  std::string exponent(text.substr(at + 1));
+  if (mantissa.find('.') == std::string::npos) mantissa += ".0";
+  if (exponent.find_first_of("+-") == std::string::npos) exponent.insert(0, 1, '+');
+  return fmt::format("{}e{}", mantissa, exponent);
 }
 
 bool accepts_field(const AdtFieldType& field, const Value& value) {
@@ -196,8 +212,12 @@ Result<Value> convert(const ParamType& type,
   }
   std::string hint;
   for (const TypeMember& member : type.members) {
-    if (member.tag == TypeTag::kEnum && is_text(given))
-      hint = did_you_mean(*given.get_if<std::string>(), member.names);
+    if (!is_text(given)) break;
+    const std::string& text = *given.get_if<std::string>();
+    if (member.tag == TypeTag::kEnum) hint = did_you_mean(text, member.names);
+    if (member.tag != TypeTag::kFloat && member.tag != TypeTag::kNumber) continue;
+    if (const std::string number = yaml_number(text); !number.empty())
+      hint = fmt::format("YAML reads it as a string: write {}", number);
   }
   return fail(
       Error(ErrorCode::kSignatureMismatch, fmt::format("{} is no {}", given.to_string(), type_text))

@@ -120,6 +120,7 @@ class Plan final : public SignaturePlan {
   [[nodiscard]] Error presence_failure(const CallArgs& args,
                                        const BranchEntry& entry,
                                        std::uint64_t mask) const;
+  [[nodiscard]] std::vector<Cell> solved_cells(const Instance& instance, const Frame& frame) const;
   struct Sizes {
     std::vector<std::int64_t> bytes;  ///< by symbol; -1: absent
   };

@@ -27,10 +27,11 @@ Error Plan::presence_failure(const CallArgs& args,
         .with("argument", decl.name);
   }
   (void)args;
-  return Error(ErrorCode::kSignatureMismatch,
-               fmt::format("{} takes no out: no output is declared buffer: out", decl_.name))
-      .with_where(decl_.where.to_string())
-      .with("argument", "out");
+  Error error(ErrorCode::kSignatureMismatch,
+              fmt::format("{} takes no out: no output is declared buffer: out", decl_.name));
+  if (decl_.input_index("out"))
+    error = std::move(error).with_hint("'out' is an input here: pass it with the others");
+  return std::move(error).with_where(decl_.where.to_string()).with("argument", "out");
 }
 
 Error Plan::failure(const Construction& construction,
@@ -80,15 +81,35 @@ Error Plan::failure(const Construction& construction,
   return error;
 }
 
-std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call_frame) const {
+/// The cells of a call, unset where neither construction nor the branch solves an index: one that
+/// only generators read, of which a call knows nothing.
+std::vector<Cell> Plan::solved_cells(const Instance& instance, const Frame& frame) const {
+  std::vector<bool> solved = instance.prefix->prefix.known;
+  solved.resize(data_.symbols.size(), false);
+  for (const Step& step : frame.state->entry->branch.steps) {
+    const bool binds = step.kind == StepKind::kBindDim || step.kind == StepKind::kBindAffine ||
+                       step.kind == StepKind::kBindSplice || step.binds_dtype;
+    if (binds) solved[step.target] = true;
+    for (const std::uint32_t target : step.targets) solved[target] = true;
+  }
+  std::vector<Cell> cells = frame.state->cells;
+  for (std::uint32_t i = 0; i < data_.first_param; ++i) {
+    if (!solved[i]) cells[i] = Cell();
+  }
+  return cells;
+}
+
+std::vector<NamedValue> Plan::indices(const Construction& construction,
+                                      const CallFrame& call_frame) const {
   const auto& frame = static_cast<const Frame&>(call_frame);
   const BranchEntry& entry = *frame.state->entry;
+  const std::vector<Cell> cells = solved_cells(static_cast<const Instance&>(construction), frame);
   std::vector<NamedValue> all;
   // A let is told where it was evaluated, or where the call's fields reach it and it has a value.
   for (std::uint32_t i = 0; i < data_.first_param; ++i) {
     const Symbol& s = data_.symbols[i];
-    if (frame.state->cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt)
-      all.emplace_back(s.name, value_of(frame.state->cells[i]));
+    if (cells[i].tag != Tag::kUnset && s.kind != SymbolKind::kSeqInt)
+      all.emplace_back(s.name, value_of(cells[i]));
   }
   Pool pool;
   Arena arena;
@@ -100,7 +121,7 @@ std::vector<NamedValue> Plan::indices(const Construction&, const CallFrame& call
     if (e == kNoExpr) continue;
     Env env;
     env.pool = &pool;
-    env.symbols = frame.state->cells;
+    env.symbols = cells;
     env.presence = entry.branch.facts.presence;
     env.arena = &arena;
     Cell cell;

@@ -33,6 +33,12 @@ bool is_word(std::string_view text) {
              text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
+/// The one spelling under which a function is kept.
+std::string key_of(std::string_view name) {
+  if (!name.starts_with(kRooflinePrivatePrefix)) return std::string(name);
+  return std::string(kRooflinePrefix).append(name.substr(kRooflinePrivatePrefix.size()));
+}
+
 const Value* find(const std::vector<NamedValue>& values, std::string_view name) noexcept {
   for (const NamedValue& value : values) {
     if (value.first == name) return &value.second;
@@ -63,26 +69,38 @@ std::int64_t RooflineCall::size(std::string_view name) const noexcept {
   return number == nullptr ? 0 : *number;
 }
 
+bool is_roofline_name(std::string_view name) noexcept {
+  std::size_t parts = 0;
+  while (true) {
+    const std::size_t dot = name.find('.');
+    if (!is_word(name.substr(0, dot))) return false;
+    ++parts;
+    if (dot == std::string_view::npos) return parts > 1;
+    name.remove_prefix(dot + 1);
+  }
+}
+
 Result<void> register_roofline(std::string_view name, RooflineFunction function) {
   const auto bad = [&](std::string why) {
     return fail(
         Error(ErrorCode::kUsageError,
               fmt::format("the roofline function '{}' cannot be registered: {}", name, why)));
   };
-  if (!name.starts_with(kRooflinePrefix) || !is_word(name.substr(kRooflinePrefix.size())))
-    return bad(fmt::format("its name is not {}NAME", kRooflinePrefix));
+  if (!is_roofline_name(name))
+    return bad(fmt::format("its name is no dotted name such as {}NAME", kRooflinePrefix));
   if (!function) return bad("it is empty");
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  if (!all.functions.try_emplace(std::string(name), std::move(function)).second)
-    return bad("the name is taken");
+  const auto [at, fresh] = all.functions.try_emplace(key_of(name));
+  if (!fresh) return bad("the name is taken");
+  at->second = std::move(function);
   return {};
 }
 
 const RooflineFunction* find_roofline(std::string_view name) {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
-  const auto found = all.functions.find(name);
+  const auto found = all.functions.find(key_of(name));
   return found == all.functions.end() ? nullptr : &found->second;  // which never moves
 }
 

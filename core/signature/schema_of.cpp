@@ -14,6 +14,8 @@ namespace {
 using WrittenSet = std::vector<std::uint32_t>;
 
 constexpr std::size_t kIndependentConditions = 8;
+constexpr std::string_view kTooManyWritten =
+    "more than 26 arguments are written, and alias sets have one letter";
 
 bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -86,7 +88,13 @@ SchemaType tensor_type(const TensorDecl& tensor) {
 /// What every branch of an entry shares, and the schema of each.
 class BranchPrinter {
  public:
-  BranchPrinter(const OpDecl& decl, const SchemaContext& context) : decl_(decl) {
+  BranchPrinter(const OpDecl& decl, const SchemaContext& context)
+      : decl_(decl), required_(decl.input_index("out")) {
+    const auto& keywords = context.keyword_inputs;
+    for (const TensorDecl& input : decl.inputs) {
+      is_keyword_.push_back(std::find(keywords.begin(), keywords.end(), input.name) !=
+                            keywords.end());
+    }
     add_params(context);
   }
 
@@ -99,7 +107,7 @@ class BranchPrinter {
 
   /// Whether a set of written inputs has the in-place spelling.
   [[nodiscard]] bool is_inplace(const WrittenSet& written, bool has_out) const {
-    return written == WrittenSet{0} && !has_out &&
+    return written == WrittenSet{0} && !has_out && required_ != 0u &&
            std::all_of(decl_.outputs.begin(), decl_.outputs.end(), [&](const TensorDecl& output) {
              return output.alias == decl_.inputs[0].name;
            });
@@ -156,11 +164,14 @@ class BranchPrinter {
       overload += part;
     };
     if (branch.in_place || is_inplace(branch.written_inputs, branch.has_out)) return overload;
-    if (!branch.written_inputs.empty()) {
-      append("mut");
-      for (const std::uint32_t input : branch.written_inputs) append(decl_.inputs[input].name);
+    bool first = true;
+    for (const std::uint32_t input : branch.written_inputs) {
+      if (input == required_) continue;
+      if (first) append("mut");
+      first = false;
+      append(decl_.inputs[input].name);
     }
-    if (branch.has_out) append("out");
+    if (branch.has_out || required_) append("out");
     return overload;
   }
 
@@ -172,19 +183,24 @@ class BranchPrinter {
     schema.name = decl_.schema_name + (inplace ? "_" : "");
     schema.overload = overload_of(branch);
     char letter = 'a';
+    std::vector<SchemaArg> named;
     for (std::uint32_t i = 0; i < decl_.inputs.size(); ++i) {
       const TensorDecl& input = decl_.inputs[i];
+      if (i == required_) continue;  // the last of all
       SchemaArg arg;
       arg.name = input.name;
       arg.type = tensor_type(input);
       if (input.optional != When::kNever) arg.default_text = "None";
-      if (contains(branch.written_inputs, i)) {
-        if (letter > 'z')
-          return "more than 26 arguments are written, and alias sets have one letter";
+      const bool is_written = contains(branch.written_inputs, i);
+      if (is_written) {
+        if (letter > 'z') return std::string(kTooManyWritten);
         arg.alias = SchemaAlias{std::string(1, letter++), true, {}};
       }
-      schema.args.push_back(std::move(arg));
+      // A keyword that is written would be a result in this notation.
+      arg.is_kwarg_only = is_keyword_[i] && !is_written;
+      (arg.is_kwarg_only ? named : schema.args).push_back(std::move(arg));
     }
+    schema.args.insert(schema.args.end(), named.begin(), named.end());
     schema.args.insert(schema.args.end(), params_.begin(), params_.end());
     if (inplace) {
       const SchemaArg& self = schema.args[0];
@@ -200,12 +216,12 @@ class BranchPrinter {
     for (std::uint32_t i = 0; i < decl_.outputs.size(); ++i) {
       const TensorDecl& output = decl_.outputs[i];
       const std::optional<std::uint32_t> alias = decl_.input_index(output.alias);
-      if (alias && contains(branch.written_inputs, *alias)) continue;
+      const bool is_out = required_ ? alias == required_ : branch.has_out && buffered == i;
+      if (alias && !is_out && contains(branch.written_inputs, *alias)) continue;
       SchemaReturn ret;
       ret.type = tensor_type(output);
-      if (branch.has_out && buffered == i) {
-        if (letter > 'z')
-          return "more than 26 arguments are written, and alias sets have one letter";
+      if (is_out) {
+        if (letter > 'z') return std::string(kTooManyWritten);
         SchemaArg out;
         out.name = "out";
         out.is_kwarg_only = true;
@@ -217,7 +233,7 @@ class BranchPrinter {
       ret.name = output.name;
       schema.returns.push_back(std::move(ret));
     }
-    if (branch.has_out && schema.returns.size() > 1) {
+    if ((branch.has_out || required_) && schema.returns.size() > 1) {
       return "'out' is returned beside fresh outputs, which the notation cannot say";
     }
     if (schema.returns.size() == 1) schema.returns[0].name.clear();
@@ -238,6 +254,8 @@ class BranchPrinter {
   }
 
   const OpDecl& decl_;
+  std::optional<std::uint32_t> required_;  ///< the result buffer `out` that every call passes
+  std::vector<bool> is_keyword_;           ///< by input
   std::vector<SchemaArg> params_;
   std::string reason_;
 };

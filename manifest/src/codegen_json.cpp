@@ -189,6 +189,7 @@ Json tensor_json(const TensorDecl& tensor) {
   if (!tensor.list_count_text.empty()) json["list"] = Json{{"count", tensor.list_count_text}};
   json["values"] = text_or_null(tensor.values_text);
   json["requires"] = tensor.requires_texts;
+  json["kw_only"] = false;
   return json;
 }
 
@@ -239,6 +240,8 @@ Json signature_json(const OpSource& op) {
                                                   : decl.params[index].name);
   }
   json["inputs"] = tensors_json(decl.inputs);
+  for (std::size_t i = 0; i < decl.inputs.size(); ++i)
+    json["inputs"][i]["kw_only"] = op.entry->inputs[i].kw_only;
   json["outputs"] = tensors_json(decl.outputs);
   json["types"] = Json::array();
   for (const FamilyDecl& family : op.entry->families) json["types"].push_back(family_json(family));

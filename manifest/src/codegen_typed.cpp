@@ -74,6 +74,8 @@ class TypedEmitter {
                          may_be_absent ? "{}" : ""});
       has_lists_ = has_lists_ || input.list;
     }
+    // A result buffer that every call passes stands behind what may be absent.
+    if (decl_.input_index(kRequiredOut)) inputs_ = without_defaults(std::move(inputs_));
     const auto lists =
         std::count_if(decl_.outputs.begin(), decl_.outputs.end(), [](const TensorDecl& o) {
           return o.list.has_value() || !o.list_count_text.empty();

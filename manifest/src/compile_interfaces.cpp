@@ -422,7 +422,11 @@ void Compiler::make_branches() {
   names.reserve(read.size());
   for (const std::uint32_t s : read) names.push_back(data_.symbol_names[s]);
   std::sort(written_sets_.begin(), written_sets_.end());
-  const BranchSchemas schemas = effect_branches(data_.decl, written_sets_, {adts, names});
+  std::vector<std::string> keywords;
+  for (std::size_t i = 0; i < entry_.inputs.size(); ++i) {
+    if (entry_.inputs[i].kw_only) keywords.push_back(data_.decl.inputs[i].name);
+  }
+  const BranchSchemas schemas = effect_branches(data_.decl, written_sets_, {adts, names, keywords});
   data_.decl.branches = schemas.branches;
   for (std::size_t i = 0; i < schemas.reasons.size(); ++i) {
     if (schemas.reasons[i].empty()) continue;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tenon/core/nearest.hpp"
+#include "tenon/core/roofline.hpp"
 #include "tenon/manifest/reader.hpp"
 
 namespace tenon::manifest {
@@ -126,15 +127,13 @@ void read_roofline(const Scope& scope, const Node& node, RooflineEntry& roofline
     d.hint = "a registered function gives the bytes itself";
   }
   if (func == nullptr) return;
-  constexpr std::string_view kPrefix = "tileops.perf.formulas.";
   roofline.func = scope.in("func").text(*func, "a registered function's name");
   const std::string& name = roofline.func.text;
-  if (!name.empty() && (name.rfind(kPrefix, 0) != 0 ||
-                        !is_identifier(std::string_view(name).substr(kPrefix.size())))) {
+  if (!name.empty() && !is_roofline_name(name)) {
     Diagnostic& d = scope.in("func").error(
         *func, "roofline.func", fmt::format("'{}' is no name of a roofline function", name));
     d.found = fmt::format("'{}'", name);
-    d.expected = fmt::format("{}NAME", kPrefix);
+    d.expected = fmt::format("a dotted name such as {}NAME", kRooflinePrefix);
     roofline.func = {};
   }
 }

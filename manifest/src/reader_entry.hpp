@@ -14,6 +14,8 @@ namespace tenon::manifest {
 /// signature: indices, parameters, tensors, families, lets, refinements, combinations, and the
 /// rules between them.
 void read_signature(const Scope& scope, const Node& node, Entry& entry);
+/// Order of inputs, effects and aliases, once every tensor is read; `scope` is the signature's.
+void check_effects(const Scope& scope, const Entry& entry);
 /// workloads: rows, as far as they need no expression.
 void read_workloads(const Scope& scope, const Node& node, Entry& entry);
 /// steps and interfaces.

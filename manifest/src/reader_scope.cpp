@@ -144,6 +144,11 @@ bool Scope::name(const Node& key, std::string_view what) const {
         "name.reserved",
         fmt::format("'out' cannot be the name of {}: it means the caller's output buffer", what));
     d.found = "'out'";
+    if (what == "an input") {
+      d.expected = "'mutated: true, write_only: true, kw_only: true' at an input called 'out'";
+      d.hint = "add them where every call passes this buffer, or choose another name";
+      return false;
+    }
     d.hint = "choose another name, such as 'output'";
     return false;
   }

@@ -21,7 +21,7 @@ class SetChecker {
   void run() {
     for (const AdtDecl& adt : set_.adts)
       check_twice(adts_, adt.name, adt.where, adt.name, "", "adt.duplicate", "type");
-    for (const Entry& entry : set_.entries) {
+    for (Entry& entry : set_.entries) {
       check_twice(
           ops_, entry.decl.name, entry.decl.where, entry.decl.name, "", "entry.duplicate", "op");
       for (const InterfaceEntry& interface : entry.interfaces) {
@@ -80,28 +80,49 @@ class SetChecker {
                 "operator schema");
   }
 
-  void check_types(const Entry& entry) {
+  void check_types(Entry& entry) {
     for (std::size_t i = 0; i < entry.params.size(); ++i) {
       check_type(entry,
                  entry.params[i].type,
-                 fmt::format("signature.params.{}.type", entry.decl.params[i].name));
+                 fmt::format("signature.params.{}.type", entry.decl.params[i].name),
+                 true);
     }
-    for (const FamilyDecl& family : entry.families) {
-      for (const FamilyFormal& formal : family.formals) {
+    for (FamilyDecl& family : entry.families) {
+      for (FamilyFormal& formal : family.formals) {
         check_type(entry,
                    formal.type,
-                   fmt::format("signature.types.{}.params.{}", family.name, formal.name));
+                   fmt::format("signature.types.{}.params.{}", family.name, formal.name),
+                   false);
       }
     }
   }
 
-  void check_type(const Entry& entry, const TypeText& type, const std::string& field) {
-    for (const TypeMember& m : type.members) {
+  /// A capitalised name that is near none that is known is a class of another library, as a dotted
+  /// name is: a parameter of it is carried and compared, and no shape can read it.
+  void check_type(const Entry& entry,
+                  TypeText& type,
+                  const std::string& field,
+                  bool objects_are_legal) {
+    for (TypeMember& m : type.members) {
       if (m.atom != TypeMember::Atom::kName || set_.find_adt(m.text) != nullptr) continue;
       std::vector<std::string_view> names{
           "int", "bool", "float", "str", "Number", "dict", "None", "torch.dtype"};
       for (const DType d : all_dtypes()) names.push_back(name_of(d));
       for (const AdtDecl& adt : set_.adts) names.push_back(adt.name);
+      if (objects_are_legal && m.text.front() >= 'A' && m.text.front() <= 'Z' &&
+          nearest_names(m.text, names, 1).empty()) {
+        m.atom = TypeMember::Atom::kDotted;
+        Diagnostic& d = diagnostics_.advisory(
+            type.source.at(type.source.text.find(m.text)),
+            entry.decl.name,
+            field,
+            "type.object",
+            fmt::format("'{}' is no type and no ADT of this set: its values are carried as objects",
+                        m.text));
+        d.found = fmt::format("'{}'", m.text);
+        d.hint = "an algebraic type is declared under 'adts' of types.yaml";
+        continue;
+      }
       Diagnostic& d =
           diagnostics_.error(type.source.at(type.source.text.find(m.text)),
                              entry.decl.name,

@@ -31,6 +31,7 @@ constexpr std::array kInputKeys{KeySpec{"dtype", true},
                                 KeySpec{"shape", true},
                                 KeySpec{"contiguous"},
                                 KeySpec{"optional"},
+                                KeySpec{"kw_only"},
                                 KeySpec{"device"},
                                 KeySpec{"values"},
                                 KeySpec{"requires"},
@@ -81,8 +82,7 @@ class SignatureReader {
       entry_.shape_rules = scope_.in("shape_rules").texts(*rules, "a list of expressions");
     }
     if (const Node* rows = fields.section("dtype_combos")) combos(scope_.in("dtype_combos"), *rows);
-    check_order();
-    check_effects();
+    check_effects(scope_, entry_);
   }
 
  private:
@@ -99,9 +99,14 @@ class SignatureReader {
     }
   }
 
-  /// Checks a name's form and that nothing else in the signature has it.
-  bool declare(const Scope& scope, const Node& key, std::string_view what) {
-    if (!scope.name(key, what)) {
+  /// Checks a name's form and that nothing else in the signature has it. `may_be_out`: the name
+  /// `out` is legal, too.
+  bool declare(const Scope& scope,
+               const Node& key,
+               std::string_view what,
+               bool may_be_out = false) {
+    const bool is_out = may_be_out && key.is_string() && key.text == kRequiredOut;
+    if (!is_out && !scope.name(key, what)) {
       entry_.reported_names.push_back(key.text);
       return false;
     }
@@ -208,7 +213,7 @@ class SignatureReader {
     const std::string_view what = input    ? "an input"
                                   : output ? "an output"
                                            : "a construction-time tensor";
-    const bool named = declare(scope, key, what);
+    const bool named = declare(scope, key, what, input && is_result_buffer(value));
     const auto keys = input    ? std::span<const KeySpec>(kInputKeys)
                       : output ? std::span<const KeySpec>(kOutputKeys)
                                : std::span<const KeySpec>(kConstructionKeys);
@@ -240,6 +245,15 @@ class SignatureReader {
       (input ? decl_.inputs : decl_.outputs).push_back(std::move(decl));
       (input ? entry_.inputs : entry_.outputs).push_back(std::move(entry));
     }
+  }
+
+  /// An input that says that it is a required result buffer: it alone may be called `out`.
+  static bool is_result_buffer(const Node& value) {
+    const auto is_true = [&](std::string_view key) {
+      const Node* node = value.is_map() ? value.find(key) : nullptr;
+      return node != nullptr && node->kind == Node::Kind::kBool && node->value == Value(true);
+    };
+    return is_true("mutated") && is_true("write_only") && is_true("kw_only");
   }
 
   void presence(
@@ -282,6 +296,8 @@ class SignatureReader {
     }
     if (const Node* node = fields.get("write_only"))
       decl.write_only = scope.in("write_only").boolean(*node).value_or(false);
+    if (const Node* node = fields.get("kw_only"))
+      entry.kw_only = scope.in("kw_only").boolean(*node).value_or(false);
     if (const Node* node = fields.get("alias")) {
       entry.alias = scope.in("alias").text(*node, "the name of an input");
       decl.alias = entry.alias.text;
@@ -607,116 +623,6 @@ class SignatureReader {
       return false;
     }
     return true;
-  }
-
-  // ---- Rules between fields --------------------------------------------------------------------
-
-  void check_order() const {
-    const TensorDecl* optional = nullptr;
-    for (const TensorDecl& t : decl_.inputs) {
-      if (t.optional != When::kNever) {
-        optional = &t;
-      } else if (optional != nullptr) {
-        Diagnostic& d = tensor_error(
-            t,
-            t.where,
-            "tensor.order",
-            fmt::format(
-                "the required input '{}' follows the optional one '{}'", t.name, optional->name));
-        d.expected = "optional inputs after the required ones";
-        d.hint = "move it up";
-      }
-    }
-  }
-
-  Diagnostic& tensor_error(const TensorDecl& t,
-                           const SourceLocation& where,
-                           std::string rule,
-                           std::string text) const {
-    return scope_.in(t.role == TensorRole::kOutput ? "outputs" : "inputs")
-        .in(t.name)
-        .error(where, std::move(rule), std::move(text));
-  }
-
-  void check_effects() const {
-    const TensorDecl* buffered = nullptr;
-    for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
-      const TensorDecl& t = decl_.inputs[i];
-      if (t.write_only && t.mutated != When::kAlways) {
-        Diagnostic& d =
-            tensor_error(t, t.where, "effect.write_only", "'write_only' needs 'mutated: true'");
-        d.found = t.mutated == When::kNever ? "no 'mutated'" : "a condition under 'mutated'";
-        d.expected = "mutated: true";
-        d.hint = "a result buffer is always written";
-      }
-      if (entry_.inputs[i].has_may_alias && t.mutated == When::kNever) {
-        Diagnostic& d = tensor_error(
-            t, t.where, "effect.may_alias", "'may_alias' stands at an input that is never written");
-        d.expected = "an output, or an input with 'mutated'";
-      }
-      check_aliases(t, entry_.inputs[i]);
-    }
-    for (std::size_t i = 0; i < decl_.outputs.size(); ++i) {
-      const TensorDecl& t = decl_.outputs[i];
-      check_aliases(t, entry_.outputs[i]);
-      check_alias(t, entry_.outputs[i].alias);
-      if (t.buffer_out && buffered != nullptr) {
-        Diagnostic& d = tensor_error(
-            t,
-            t.where,
-            "effect.buffer",
-            fmt::format("a second output has 'buffer: out', after '{}'", buffered->name));
-        d.expected = "one output with 'buffer: out' at most";
-      }
-      if (t.buffer_out) buffered = &t;
-      if (t.buffer_out && !t.alias.empty()) {
-        Diagnostic& d =
-            tensor_error(t, t.where, "effect.alias", "'alias' and 'buffer' exclude each other");
-        d.expected = "one of the two";
-        d.hint = "an output that is an input itself needs no buffer";
-      }
-    }
-  }
-
-  void check_alias(const TensorDecl& t, const Text& alias) const {
-    if (alias.empty() || entry_.was_reported(alias.text)) return;
-    const auto index = decl_.input_index(alias.text);
-    if (!index) {
-      unknown_input(t, "alias", alias);
-    } else if (decl_.inputs[*index].mutated == When::kNever) {
-      Diagnostic& d = tensor_error(
-          t,
-          alias.where,
-          "effect.alias",
-          fmt::format("'alias' names the input '{}', which is never written", alias.text));
-      d.expected = "an input with 'mutated'";
-      d.hint = "an output is fresh, or is a written input: there are no views";
-    }
-  }
-
-  void check_aliases(const TensorDecl& t, const TensorEntry& entry) const {
-    for (const Text& name : entry.may_alias) {
-      if (entry_.was_reported(name.text)) continue;
-      if (!decl_.input_index(name.text)) {
-        unknown_input(t, "may_alias", name);
-      } else if (name.text == t.name) {
-        Diagnostic& d = tensor_error(
-            t, name.where, "effect.may_alias", fmt::format("'{}' may not alias itself", t.name));
-        d.expected = "another input";
-      }
-    }
-  }
-
-  void unknown_input(const TensorDecl& t, std::string_view key, const Text& name) const {
-    std::vector<std::string> inputs;
-    for (const TensorDecl& input : decl_.inputs) inputs.push_back(input.name);
-    Diagnostic& d = tensor_error(t,
-                                 name.where,
-                                 "effect.input",
-                                 fmt::format("'{}' names '{}', which is no input", key, name.text));
-    d.found = fmt::format("'{}'", name.text);
-    d.expected = inputs.empty() ? "an input" : fmt::format("one of {}", fmt::join(inputs, ", "));
-    d.hint = did_you_mean(name.text, inputs, 1);
   }
 
   Scope scope_;

@@ -43,16 +43,20 @@ struct RooflineCall {
 /// Gives flops and bytes, or says why there are none. Called from any thread.
 using RooflineFunction = std::function<Result<Cost>(const RooflineCall& call)>;
 
-/// What names of roofline functions start with.
+/// Where TileOPs keeps its formulas, and where it kept them before; a name under either is the same
+/// function.
 inline constexpr std::string_view kRooflinePrefix = "tileops.perf.formulas.";
+inline constexpr std::string_view kRooflinePrivatePrefix = "tileops._perf.formulas.";
+
+/// True for what an entry may name: at least two identifiers, joined by dots.
+[[nodiscard]] bool is_roofline_name(std::string_view name) noexcept;
 
 /// Makes a function known in this process, for every entry that names it, also those read before.
 /// It stays. [any-thread]
-/// @errors UsageError: no name with kRooflinePrefix and an identifier behind it, one that is taken,
-/// no function.
+/// @errors UsageError: no dotted name (is_roofline_name), one that is taken, no function.
 Result<void> register_roofline(std::string_view name, RooflineFunction function);
 
-/// The function, or null. [any-thread]
+/// The function, or null; under either prefix. [any-thread]
 [[nodiscard]] const RooflineFunction* find_roofline(std::string_view name);
 
 }  // namespace tenon

@@ -20,6 +20,8 @@ struct SchemaContext {
   /// that is read nowhere but in `mutated` conditions only decides what is written, and is left out
   /// of the schemas.
   std::span<const std::string> names_read_elsewhere;
+  /// Inputs with `kw_only`.
+  std::span<const std::string> keyword_inputs;
 };
 
 /// The branches of an entry, and why some of them have no schema.
@@ -50,6 +52,9 @@ struct BranchSchemas {
 /// overload; `out` passed: `.out` or `.<OVERLOAD>_out`; the first input alone
 ///          written: a trailing `_`; any other set: `.mut_<names>` or `.<OVERLOAD>_mut_<names>`,
 ///          with `_out` too.
+/// Inputs   in their order; those with `kw_only` behind the `*`, unless the branch writes them. An
+/// input `out`, the
+///          result buffer that every call passes, is the last argument and is returned: `.out`.
 /// Returns  an output that is a written input is a return only where the notation demands it: in
 /// place. There the first
 ///          argument is always returned, also by an op that returns nothing. A first input that is

@@ -123,6 +123,7 @@ struct TensorEntry {
   std::vector<Text> requirements;  ///< `requires`
   std::vector<Text> may_alias;     ///< as written; OpDecl has the names
   Text alias;
+  bool kw_only = false;  ///< of an input: callers name it
   bool has_may_alias =
       false;  ///< given, if only as an empty list: the flow's default does not apply
 };
@@ -239,6 +240,9 @@ struct StageEntry {
 
 // ---- Entry
 // ----------------------------------------------------------------------------------------
+
+/// What the input is called that is a result buffer and that every call passes.
+inline constexpr std::string_view kRequiredOut = "out";
 
 /// One entry of a file.
 ///
