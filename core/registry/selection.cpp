@@ -96,8 +96,9 @@ class Selector {
   // The arguments that the type never gets but as a copy of the flow's: cast, or padded.
   [[nodiscard]] std::uint64_t stand_ins(const KernelType& type) const {
     if (type.stored.empty() && type.alignment() == 1) return 0;
+    if (q_.facts.size() > kMaxCopiedArgs) return 0;
     std::uint64_t mask = 0;
-    for (std::size_t a = 0; a < std::min(q_.facts.size(), kMaxCopiedArgs); ++a) {
+    for (std::size_t a = 0; a < q_.facts.size(); ++a) {
       if (q_.facts[a].present != 0 && stand_in(type, a).copies()) mask |= std::uint64_t{1} << a;
     }
     return mask;
@@ -257,9 +258,9 @@ class Selector {
         passed.casts
             ? "takes " + a.name + " as " + std::string(name_of(passed.dtype))
             : "takes " + a.name + " padded to a multiple of " + std::to_string(type.alignment());
-    if (arg >= kMaxCopiedArgs) {
-      return wish + ", and only the first " + std::to_string(kMaxCopiedArgs) +
-             " arguments can be passed otherwise than they are";
+    if (q_.facts.size() > kMaxCopiedArgs) {
+      return wish + ", and only calls of at most " + std::to_string(kMaxCopiedArgs) +
+             " arguments can have some passed otherwise than they are";
     }
     const DType own = *dtype_from_abi(q_.dtypes[arg]);
     const DType made = passed.casts ? passed.dtype : own;

@@ -118,7 +118,8 @@ Op::Instance* Engine::Internals::find_instance(std::uint64_t key) const {
 const Binding* Op::Instance::protect(ThreadState& state) const {
   const Binding* seen = binding.current.load(std::memory_order_acquire);
   while (true) {
-    state.hazard.store(seen, std::memory_order_relaxed);
+    // Released: what was read of the binding that it named before was read before.
+    state.hazard.store(seen, std::memory_order_release);
     reader_fence();
     const Binding* again = binding.current.load(std::memory_order_acquire);
     if (again == seen) return seen;
