@@ -80,9 +80,13 @@ struct OpTable::Entries {
   // Evicted, but perhaps remembered by threads: they must not outlive the Runtime.
   std::vector<std::weak_ptr<Slot>> evicted;
 
+  void keep_apart(const std::shared_ptr<Slot>& slot) {
+    std::erase_if(evicted, [](const std::weak_ptr<Slot>& each) { return each.expired(); });
+    evicted.push_back(slot);
+  }
+
   void drop(std::list<Entry>::iterator at) {
-    std::erase_if(evicted, [](const std::weak_ptr<Slot>& slot) { return slot.expired(); });
-    evicted.push_back(at->slot);
+    keep_apart(at->slot);
     by_key.erase(at->key);
     by_use.erase(at);
   }
@@ -130,7 +134,7 @@ Result<std::shared_ptr<OpTable::Slot>> OpTable::find(std::string_view op,
   const std::lock_guard lock(entries_->mutex);
   if (generation() != before) {
     // Made of a snapshot that is not the current one any more: for this call only.
-    entries_->evicted.push_back(slot);
+    entries_->keep_apart(slot);
     return slot;
   }
   if (const auto found = entries_->by_key.find(key); found != entries_->by_key.end()) {
@@ -139,6 +143,14 @@ Result<std::shared_ptr<OpTable::Slot>> OpTable::find(std::string_view op,
   entries_->shrink_below(capacity_);
   entries_->by_use.push_front({std::move(key), slot});
   entries_->by_key.emplace(entries_->by_use.front().key, entries_->by_use.begin());
+  return slot;
+}
+
+Result<std::shared_ptr<OpTable::Slot>> OpTable::once(const Make& make) {
+  auto slot = std::make_shared<Slot>(make());
+  TENON_TRY(slot->op->made());
+  const std::lock_guard lock(entries_->mutex);
+  entries_->keep_apart(slot);
   return slot;
 }
 

@@ -1,5 +1,6 @@
 // How long a signature check takes: the good path, on a warm frame, beside what any dispatch costs:
-// an indirect call, a lookup in a hash table. Allocations are counted, and are an error.
+// an indirect call, a lookup in a hash table, a whole call of ATen's where libtorch is installed.
+// Allocations are counted, and are an error.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include "dispatch/aten_rows.hpp"
+#include "goals.hpp"
 #include "tenon/core/plan.hpp"
 #include "tenon/manifest/compile.hpp"
 #include "tenon/manifest/reader.hpp"
@@ -104,6 +107,16 @@ void hash_lookup(benchmark::State& state) {
   });
 }
 BENCHMARK(hash_lookup);
+
+void aten_add_out(benchmark::State& state) {
+  if (!bench::has_aten()) {
+    state.SkipWithError("libtorch-dev is not installed");
+    return;
+  }
+  constexpr std::int64_t kBatch = 1000;
+  while (state.KeepRunningBatch(kBatch)) bench::aten_add_out(kBatch);
+}
+BENCHMARK(aten_add_out);
 
 // ---- Checks
 // ------------------------------------------------------------------------------------------------
@@ -275,7 +288,26 @@ void load_400_entries(benchmark::State& state) {
 }
 BENCHMARK(load_400_entries)->Unit(benchmark::kMillisecond);
 
+void verdicts(const bench::Keeper& rows) {
+  std::printf("\nATen %s\n", bench::aten_version());
+  const double whole = rows.ns("aten_add_out");
+  const auto share = [&](const char* what, const char* row, double goal) {
+    bench::verdict(what, bench::ratio(rows.ns(row), whole), goal, "x");
+  };
+  share("check of RMSNorm over a whole at::add_out", "rms_norm/out:0", 0.1);
+  share("the same with out given", "rms_norm/out:1", 0.1);
+  share("check of attention, 3 inputs, over a whole at::add_out", "attention/inputs:3", 0.2);
+  share("check of attention, 8 inputs, over a whole at::add_out", "attention/inputs:8", 0.2);
+}
+
 }  // namespace
 }  // namespace tenon::manifest
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  tenon::bench::Keeper rows;
+  benchmark::RunSpecifiedBenchmarks(&rows);
+  tenon::manifest::verdicts(rows);
+  return 0;
+}

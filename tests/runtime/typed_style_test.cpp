@@ -1,6 +1,8 @@
 // The typed API of a set with every construct of the language: it compiles, and its parameters say
 // to the registry what the same words by name say.
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -154,6 +156,108 @@ TEST_SUITE("runtime/typed_style") {
     REQUIRE(cut->parts.size() == 2);
     CHECK(cut->parts[1].shape() == Dims{4, 0});
     CHECK(ops::join_fwd(runtime, {}).error().code() == ErrorCode::kSignatureMismatch);
+  }
+
+  TEST_CASE("several lists come out, each with its own length") {
+    const Runtime runtime = style_runtime();
+    const Tensor x = Tensor::host(DType::kFloat32, {6, 0}).value();
+
+    const auto dealt = ops::deal_fwd(runtime, x, x, {.left = {1, 5}, .right = {2, 2, 2}});
+    const auto none = ops::deal_fwd(runtime, x, x, {.left = {6}, .right = {6}});
+
+    REQUIRE_MESSAGE(dealt, dealt.error().to_string());
+    REQUIRE(dealt->lefts.size() == 2);
+    REQUIRE(dealt->rights.size() == 3);
+    CHECK(dealt->lefts[1].shape() == Dims{5, 0});
+    CHECK(dealt->both.shape() == Dims{6, 0});
+    CHECK(dealt->rights[2].shape() == Dims{2, 0});
+    REQUIRE_MESSAGE(none, none.error().to_string());
+    CHECK(none->lefts.size() == 1);
+    CHECK(none->rights.size() == 1);
+  }
+
+  TEST_CASE("a function holds an instance for each construction-time tensor") {
+    const Runtime runtime = style_runtime();
+    const Tensor bias = Tensor::host(DType::kFloat32, {8}).value();
+    const Tensor other = Tensor::host(DType::kFloat32, {8}).value();
+    const auto key = [&](const ops::RouteFwdParams& params) {
+      return find_typed<ops::RouteFwd>(runtime, params).value()->op()->key();
+    };
+
+    const auto first = key({.k = 2, .bias = bias});
+
+    CHECK(key({.k = 2, .bias = bias}) == first);
+    CHECK(key({.k = 2, .bias = other}) != first);
+    CHECK(key({.k = 2}) != first);
+    CHECK(key({.k = 3, .bias = bias}) != first);
+    // Another view of the same memory is another tensor.
+    CHECK(key({.k = 2,
+               .bias = Tensor(bias.storage(),
+                              TensorView(bias.data<float>(), DType::kFloat32, Dims{4}))}) != first);
+    CHECK(runtime.op_table().size() == 5);
+    std::uint64_t elsewhere = 0;
+    std::thread([&] { elsewhere = key({.k = 2, .bias = bias}); }).join();
+    CHECK(elsewhere == first);
+    const Tensor logits = Tensor::host(DType::kFloat32, {0, 8}).value();
+    const auto routed = ops::route_fwd(runtime, logits, {.k = 2, .bias = bias});
+    REQUIRE_MESSAGE(routed, routed.error().to_string());
+    CHECK(ops::route_fwd(runtime, logits, {.k = 2, .bias = logits}).error().code() ==
+          ErrorCode::kSignatureMismatch);
+  }
+
+  TEST_CASE("the table keeps a tensor's memory, and a memory that nobody keeps is never found") {
+    const Runtime runtime = style_runtime();
+    std::weak_ptr<Storage> memory;
+    {
+      const Tensor bias = Tensor::host(DType::kFloat32, {8}).value();
+      memory = bias.storage();
+      REQUIRE(find_typed<ops::RouteFwd>(runtime, {.k = 2, .bias = bias}));
+    }
+    CHECK_FALSE(memory.expired());
+
+    std::vector<float> plain(8);
+    const Tensor view(nullptr, TensorView(plain.data(), DType::kFloat32, Dims{8}));
+    const auto key = [&] {
+      return find_typed<ops::RouteFwd>(runtime, {.k = 2, .bias = view}).value()->op()->key();
+    };
+    const std::size_t before = runtime.op_table().size();
+    const auto first = key();
+    CHECK(key() != first);
+    CHECK(runtime.op_table().size() == before);
+
+    runtime.op_table().clear();
+    CHECK(find_typed<ops::RouteFwd>(runtime, {.k = 2}));  // this thread lets go of what it had
+  }
+
+  TEST_CASE("a result buffer that every call passes is the last argument") {
+    const Runtime runtime = style_runtime();
+    const Tensor x = Tensor::host(DType::kFloat32, {3, 0}).value();
+    const Tensor counts = Tensor::host(DType::kInt64, {3}).value();
+    const Tensor out = Tensor::host(DType::kFloat32, {6, 0}).value();
+
+    const auto repeated = ops::repeat_rows_fwd(runtime, x, counts, std::nullopt, out);
+    ops::RepeatRowsFwd op{runtime};
+    const auto again = op(x, counts, x, out);
+
+    REQUIRE_MESSAGE(repeated, repeated.error().to_string());
+    CHECK(repeated->storage() == out.storage());
+    CHECK_FALSE(again);  // scale is [D]
+    const auto named = op.op()->call({{"x", x}, {"counts", counts}, {"out", out}});
+    REQUIRE(named);
+    CHECK(named->front().storage() == out.storage());
+    CHECK(op.op()->call({{"x", x}, {"counts", counts}}, {&out.view(), {}}).error().hint() ==
+          "'out' is an input here: pass it with the others");
+  }
+
+  TEST_CASE("keyword-only inputs keep their place") {
+    const Runtime runtime = style_runtime();
+    const Tensor x = Tensor::host(DType::kFloat32, {0, 4}).value();
+    const Tensor vector = Tensor::host(DType::kFloat32, {4}).value();
+
+    CHECK(ops::affine_fwd(runtime, x));
+    CHECK(ops::affine_fwd(runtime, x, vector));
+    CHECK(ops::affine_fwd(runtime, x, std::nullopt, vector).error().message().find("state") !=
+          std::string::npos);
   }
 
   TEST_CASE("an output that is an input is that very tensor") {

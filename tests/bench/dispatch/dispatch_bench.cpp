@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 
 #include "aten_rows.hpp"
 #include "fake_family.hpp"
+#include "goals.hpp"
 #include "runtime/hit_memo.hpp"
 #include "runtime/instance.hpp"
 #include "tenon/tenon.hpp"
@@ -162,40 +162,6 @@ void aten(benchmark::State& state, void (*rows)(std::int64_t)) {
 BENCHMARK_CAPTURE(aten, add_out, &aten_add_out);
 BENCHMARK_CAPTURE(aten, add, &aten_add);
 BENCHMARK_CAPTURE(aten, empty, &aten_empty);
-
-/// Keeps the median of every row beside what it prints: CPU time, which a busy machine does not
-/// stretch, but for the rows with threads.
-class Keeper final : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& run : runs) {
-      if (run.error_occurred) continue;
-      if (run.run_type == Run::RT_Aggregate && run.aggregate_name != "median") continue;
-      times_[run.run_name.function_name + (run.run_name.args.empty() ? "" : "/") +
-             run.run_name.args] =
-          run.run_name.args.empty() ? run.GetAdjustedCPUTime() : run.GetAdjustedRealTime();
-    }
-  }
-  [[nodiscard]] double ns(const std::string& row) const {
-    const auto at = times_.find(row);
-    return at == times_.end() ? -1 : at->second;
-  }
-
- private:
-  std::map<std::string, double> times_;
-};
-
-void verdict(const char* what, double value, double goal, const char* unit) {
-  if (value < 0) {
-    std::printf("%-72s  not measured\n", what);
-    return;
-  }
-  const bool met = value <= goal;
-  std::printf("%-72s %8.3f %-5s goal %8.3f  %s\n", what, value, unit, goal, met ? "met" : "MISSED");
-}
-
-double ratio(double a, double b) { return a < 0 || b <= 0 ? -1 : a / b; }
 
 void verdicts(const Keeper& rows) {
   std::printf("\nATen %s\n", aten_version());

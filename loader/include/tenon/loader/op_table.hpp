@@ -51,6 +51,10 @@ class OpTable {
                                      std::span<const NamedValue> params,
                                      const Make& make);
 
+  /// Makes an instance that the table does not keep and ends with the table at the latest.
+  /// @errors what made() of the instance says.
+  Result<std::shared_ptr<Slot>> once(const Make& make);
+
   /// Changes when the registry does; unique in the process.
   [[nodiscard]] std::uint64_t generation() const {
     return generation_.load(std::memory_order_acquire);

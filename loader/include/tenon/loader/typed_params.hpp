@@ -16,6 +16,7 @@
 
 #include "tenon/core/device.hpp"
 #include "tenon/core/dtype.hpp"
+#include "tenon/core/tensor.hpp"
 #include "tenon/core/value.hpp"
 
 namespace tenon {
@@ -132,6 +133,11 @@ inline bool same_param(double a, double b) {
 /// Objects are compared as the registry prints them.
 inline bool same_param(const Value& a, const Value& b) {
   return a.data().index() == b.data().index() && a.to_string() == b.to_string();
+}
+/// Tensors are the same where they are the same memory, seen in the same way.
+inline bool same_param(const Tensor& a, const Tensor& b) {
+  return a.view().first() == b.view().first() && a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         a.strides() == b.strides() && a.device() == b.device();
 }
 /// Everything that compares by ==.
 template <class T>
