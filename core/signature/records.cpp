@@ -9,6 +9,11 @@
 #include "tenon/core/roofline.hpp"
 
 namespace tenon::signature {
+namespace {
+
+constexpr char kOutIsInput[] = "'out' is an input here: pass it with the others";
+
+}  // namespace
 
 Error Plan::presence_failure(const CallArgs& args,
                              const BranchEntry& entry,
@@ -29,8 +34,7 @@ Error Plan::presence_failure(const CallArgs& args,
   (void)args;
   Error error(ErrorCode::kSignatureMismatch,
               fmt::format("{} takes no out: no output is declared buffer: out", decl_.name));
-  if (decl_.input_index("out"))
-    error = std::move(error).with_hint("'out' is an input here: pass it with the others");
+  if (decl_.input_index("out")) error.with_hint(kOutIsInput);
   return std::move(error).with_where(decl_.where.to_string()).with("argument", "out");
 }
 
@@ -48,11 +52,13 @@ Error Plan::failure(const Construction& construction,
   }
   for (std::size_t i = 0; i < decl_.inputs.size(); ++i) {
     if (decl_.inputs[i].optional != When::kNever || args.inputs[i].present()) continue;
-    return Error(ErrorCode::kSignatureMismatch,
-                 fmt::format("{} needs its input '{}' ({})",
-                             decl_.name,
-                             decl_.inputs[i].name,
-                             decl_.inputs[i].shape_text))
+    Error error(ErrorCode::kSignatureMismatch,
+                fmt::format("{} needs its input '{}' ({})",
+                            decl_.name,
+                            decl_.inputs[i].name,
+                            decl_.inputs[i].shape_text));
+    if (args.out != nullptr && decl_.inputs[i].name == "out") error.with_hint(kOutIsInput);
+    return std::move(error)
         .with_where(decl_.inputs[i].where.to_string())
         .with("argument", decl_.inputs[i].name);
   }

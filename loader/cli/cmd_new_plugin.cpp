@@ -96,6 +96,7 @@ std::string_view name_fault(std::string_view name) {
       "all", "clean", "codegen", "help", "install", "package", "preinstall", "test"};
   if (std::ranges::find(kReserved, name) != kReserved.end())
     return "CMake keeps that name for a target of its own";
+  if (name == "tenon") return "the C++ code of a plugin of that name would clash with Tenon's";
   return is_shipped(name) ? "a plugin that Tenon ships has that id" : std::string_view();
 }
 

@@ -65,15 +65,19 @@ std::string write_in_place(const std::filesystem::path& file,
 }  // namespace
 
 std::string write_atomically(const std::filesystem::path& file,
-                             std::span<const std::span<const std::byte>> parts) {
-  // A link stays a link: what it points to is replaced.
-  std::error_code error;
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, error);
-  const std::filesystem::path& target = error ? file : resolved;
+                             std::span<const std::span<const std::byte>> parts,
+                             Existing existing) {
+  std::filesystem::path target = file;
   struct stat there {};
-  const bool exists = stat(target.c_str(), &there) == 0;
-  if (exists && !S_ISREG(there.st_mode)) {
-    return write_in_place(target, S_ISFIFO(there.st_mode), parts);
+  bool exists = false;
+  if (existing == Existing::kKeep) {
+    // A link stays a link: what it points to is replaced.
+    std::error_code error;
+    const std::filesystem::path resolved = std::filesystem::weakly_canonical(file, error);
+    if (!error) target = resolved;
+    exists = stat(target.c_str(), &there) == 0;
+    if (exists && !S_ISREG(there.st_mode))
+      return write_in_place(target, S_ISFIFO(there.st_mode), parts);
   }
   std::string temporary = target.string() + ".XXXXXX";
   const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);

@@ -94,7 +94,7 @@ std::string PluginCache::put(std::string_view key, std::span<const std::byte> by
   header.payload_bytes = bytes.size();
   header.checksum = checksum_of(key, bytes);
   const std::array parts{std::as_bytes(std::span(&header, 1)), bytes_of(key), bytes};
-  const std::string reason = write_atomically(path_of(key), parts);
+  const std::string reason = write_atomically(path_of(key), parts, Existing::kReplace);
   return reason.empty() ? reason : fmt::format("'{}': {}", path_of(key), reason);
 }
 

@@ -292,6 +292,17 @@ ProbeReport run_probe(const ProbeRequest& request) {
   read_record(std::string_view(heard.record).substr(0, kMaxRecordBytes), nonce, report);
   report.duration_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
+  if (report.verdict == ProbeVerdict::kDied && report.steps.empty()) {
+    // Nothing of the plugin had run: it is the helper's fault.
+    report.verdict = ProbeVerdict::kNotRun;
+    report.text = fmt::format("'{}' {} before it began; it is broken, or another build's",
+                              request.helper,
+                              in_time ? how_it_ended(status) : "did not answer");
+    return report;
+  }
+  report.killed_from_outside =
+      in_time && status && WIFSIGNALED(*status) &&
+      (WTERMSIG(*status) == SIGKILL || WTERMSIG(*status) == SIGTERM || WTERMSIG(*status) == SIGINT);
   if (report.verdict == ProbeVerdict::kFailed) {
     report.text = report.steps.empty() ? std::string() : report.steps.back().said;
   } else if (report.verdict == ProbeVerdict::kDied && !in_time) {

@@ -136,6 +136,7 @@ ProbeFindings ProbeCache::get(const std::string& plugin_file,
   };
   if (error != 0) return ignore(std::strerror(error));
   // Who can write here could pass a plugin off as tried.
+  if (const auto fault = distrust(folder_, geteuid())) return ignore(*fault);
   if (const auto fault = distrust(path, geteuid())) return ignore(*fault);
   const auto document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_object()) return ignore("it is no JSON object, or cut short");
@@ -169,9 +170,11 @@ std::string ProbeCache::put(const std::string& plugin_file,
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return fmt::format("'{}': {}", folder_, error.message());
+  if (const auto fault = distrust(folder_, geteuid()))
+    return fmt::format("'{}': {}", folder_, *fault);
   const std::array parts{std::as_bytes(std::span(text.data(), text.size()))};
   const std::string path = path_of(plugin_file);
-  const std::string reason = write_atomically(path, parts);
+  const std::string reason = write_atomically(path, parts, Existing::kReplace);
   return reason.empty() ? reason : fmt::format("'{}': {}", path, reason);
 }
 

@@ -21,16 +21,24 @@ OnceState<FileResult<void>>& verdict_of(const std::string& key) {
   return verdicts[key];
 }
 
-tl::unexpected<PluginFault> quarantined(ProbePart part, std::string_view why) {
-  return tl::unexpected(PluginFault{
-      PluginStage::kProbe,
-      TENON_INTERNAL,
-      fmt::format("{} in a child process, {}. It is put aside until the file or what it depends on "
-                  "changes; `tenon plugins doctor` shows each step, plugins.probe: never loads it "
-                  "all the same",
-                  part == ProbePart::kLoad ? "tried" : "its devices were asked for",
-                  why),
-      true});
+constexpr std::string_view kUntilChanged =
+    "It is put aside until the file, or one that its note names as depends, changes; `tenon "
+    "plugins "
+    "doctor` shows each step, plugins.probe: never loads it all the same";
+constexpr std::string_view kUntilNextStart =
+    "Somebody else may have ended that child, so the plugin is tried again at the next start";
+
+tl::unexpected<PluginFault> quarantined(ProbePart part,
+                                        std::string_view why,
+                                        std::string_view until = kUntilChanged) {
+  return tl::unexpected(
+      PluginFault{PluginStage::kProbe,
+                  TENON_INTERNAL,
+                  fmt::format("{} in a child process, {}. {}",
+                              part == ProbePart::kLoad ? "tried" : "its devices were asked for",
+                              why,
+                              until),
+                  true});
 }
 
 }  // namespace
@@ -114,6 +122,7 @@ FileResult<void> ProbeGate::try_now(const ProbeSubject& file,
     case ProbeVerdict::kFailed:
       return {};  // it fails in the same way here, where the reason becomes its record's
     case ProbeVerdict::kDied:
+      if (report.killed_from_outside) return quarantined(part, report.text, kUntilNextStart);
       keep(file, key, part, report);
       return quarantined(part, report.text);
     case ProbeVerdict::kNotRun:

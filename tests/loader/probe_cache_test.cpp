@@ -65,6 +65,44 @@ TEST_CASE(
                                std::filesystem::perm_options::add);
   CHECK(cache.get(plugin, "key", complaint).empty());
   CHECK(complaint.find("written by everybody") != std::string::npos);
+
+  // Kept again, it is a file of our own again.
+  REQUIRE(cache.put(plugin, "key", {{ProbePart::kLoad, {true, ""}}}).empty());
+  complaint.clear();
+  CHECK_FALSE(cache.get(plugin, "key", complaint).empty());
+  CHECK(complaint.empty());
+}
+
+TEST_CASE("a link in the place of a finding is replaced, and what it points to is left alone") {
+  const TempDir folder;
+  const ProbeCache cache(folder / "cache");
+  const std::string plugin = "/x/acme.tenon.so";
+  REQUIRE(cache.put(plugin, "key", {{ProbePart::kLoad, {true, ""}}}).empty());
+  const std::filesystem::path victim = folder.write("victim", "somebody's letter");
+  std::filesystem::remove(cache.path_of(plugin));
+  std::filesystem::create_symlink(victim, cache.path_of(plugin));
+
+  REQUIRE(cache.put(plugin, "key", {{ProbePart::kLoad, {true, ""}}}).empty());
+
+  CHECK(std::filesystem::file_size(victim) == 17);
+  CHECK_FALSE(std::filesystem::is_symlink(cache.path_of(plugin)));
+  std::string complaint;
+  CHECK_FALSE(cache.get(plugin, "key", complaint).empty());
+}
+
+TEST_CASE(
+    "a folder that everybody may write to keeps nothing, and what lies there is not believed") {
+  const TempDir folder;
+  const ProbeCache cache(folder / "cache");
+  const std::string plugin = "/x/acme.tenon.so";
+  REQUIRE(cache.put(plugin, "key", {{ProbePart::kLoad, {true, ""}}}).empty());
+  std::filesystem::permissions(std::filesystem::path(cache.path_of(plugin)).parent_path(),
+                               std::filesystem::perms::all);
+
+  CHECK_FALSE(cache.put(plugin, "key", {{ProbePart::kLoad, {true, ""}}}).empty());
+  std::string complaint;
+  CHECK(cache.get(plugin, "key", complaint).empty());
+  CHECK(complaint.find("are ignored") != std::string::npos);
 }
 
 TEST_CASE("without a folder, or with one that cannot be made, nothing is kept and a reason given") {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 
 #include <doctest/doctest.h>
@@ -260,13 +262,37 @@ TEST_CASE("a probe reports its steps with their times, and dies with all of its 
   CHECK(has(missing.text, "cannot open shared object file"));
 }
 
+TEST_CASE("a child that somebody else may have ended is tried again at the next start") {
+  const TempDir folder;
+  Fixture fixture({folder.copy(test::fake("deed", "deed"), "init-kill.tenon.so")});
+  for (int start = 1; start <= 2; ++start) {
+    const Runtime runtime = fixture.make();
+    const PluginRecord& record = runtime.plugins().front();
+    CHECK(record.state == PluginState::kQuarantined);
+    CHECK_MESSAGE(has(record.reason, "SIGKILL"), record.reason);
+    CHECK_MESSAGE(has(record.reason, "tried again at the next start"), record.reason);
+    CHECK(computed(runtime) == "two");
+  }
+  std::size_t kept = 0;
+  std::error_code none;  // then there is no folder either
+  for (const auto& each :
+       std::filesystem::directory_iterator(fixture.folder / "cache/probes", none)) {
+    std::ifstream in(each.path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    kept += has(text, "init-kill") ? 1 : 0;
+  }
+  CHECK(kept == 0);
+}
+
 TEST_CASE("a helper that is no helper, or says nothing, is no success") {
   const auto verdict = [](const char* helper) {
     return loader::run_probe(
         {helper, "/x.tenon.so", ProbePart::kLoad, std::chrono::milliseconds(5000)});
   };
-  CHECK(verdict("/bin/true").verdict == ProbeVerdict::kDied);
+  // Nothing of a plugin has run: that a helper ends is no plugin's fault.
+  CHECK(verdict("/bin/true").verdict == ProbeVerdict::kNotRun);
   CHECK(has(verdict("/bin/true").text, "exit status 0"));
+  CHECK(has(verdict("/bin/true").text, "before it began"));
   CHECK(verdict("/nowhere/tenon-probe").verdict == ProbeVerdict::kNotRun);
 }
 

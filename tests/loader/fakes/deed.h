@@ -23,6 +23,7 @@ static void deed(const char* where) {
   if (strncmp(name, "quick", 5) == 0) _exit(0);
   if (strncmp(name, "trap", 4) == 0) raise(SIGILL);
   if (strncmp(name, "fault", 5) == 0) raise(SIGSEGV);
+  if (strncmp(name, "kill", 4) == 0) raise(SIGKILL);
   if (strncmp(name, "hang", 4) == 0) {
     for (;;) pause();
   }

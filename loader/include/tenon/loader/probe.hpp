@@ -38,6 +38,7 @@ struct ProbeReport {
   std::vector<ProbeStep> steps;
   std::string output;  ///< the end of what it wrote to stdout and stderr
   std::uint64_t duration_ns = 0;
+  bool killed_from_outside = false;  ///< it died of a signal that others send: SIGKILL, SIGTERM
 };
 
 /// What to try, and with what.
