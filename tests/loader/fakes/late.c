@@ -23,12 +23,15 @@ __attribute__((destructor)) static void at_the_end(void) {
   tenon_value value;
   tenon_str name = {"nothing", 7};
   tenon_status status;
+  void* memory;
   if (the_host == NULL) return; /* never started */
   memset(&value, 0, sizeof value);
   say("from a destructor");
   status = the_host->option(the_host, name, &value);
   if (status != (was_shut_down ? TENON_SHUT_DOWN : TENON_NOT_FOUND)) _exit(40);
-  if ((the_host->alloc(the_host, 8, 8) == NULL) != was_shut_down) _exit(41);
+  memory = the_host->alloc(the_host, 8, 8);
+  if ((memory == NULL) != was_shut_down) _exit(41);
+  if (memory != NULL) the_host->dealloc(the_host, memory, 8, 8);
 }
 
 static tenon_status late_init(const tenon_host* host, void** self, tenon_reason* reason) {
