@@ -509,9 +509,7 @@ class DeviceTable::DeviceMemory final : public Storage {
         stream_(stream) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory() {
-    kind_->free(*entry_, TENON_MEMORY_DEVICE, memory(), size_bytes(), stream_);
-  }
+  ~DeviceMemory() { kind_->free(*entry_, TENON_MEMORY_DEVICE, memory(), size_bytes(), stream_); }
 
  private:
   std::shared_ptr<const Kind> kind_;  // the table may end before its tensors

@@ -63,8 +63,8 @@ WorkspaceArena& CapturePool::workspace_of(void* stream) {
   for (const auto& [of, arena] : workspaces_) {
     if (of == stream) return *arena;
   }
-  workspaces_.emplace_back(
-      stream, std::make_unique<WorkspaceArena>(devices_, device_, stream, stream_));
+  workspaces_.emplace_back(stream,
+                           std::make_unique<WorkspaceArena>(devices_, device_, stream, stream_));
   return *workspaces_.back().second;
 }
 

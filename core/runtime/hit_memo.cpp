@@ -222,8 +222,7 @@ bool HitMemo::related_as_before() const {
 
 bool HitMemo::matches(const CallArgs& args) {
   if (!ready_ || (args.out != nullptr) != has_out_ || args.device ||
-      args.inputs.size() != n_inputs_ ||
-      forks_seen.load(std::memory_order_relaxed) != forks_)
+      args.inputs.size() != n_inputs_ || forks_seen.load(std::memory_order_relaxed) != forks_)
     return false;
   for (std::size_t i = 0; i < n_inputs_; ++i) {
     const TensorView* view = args.inputs[i].single();

@@ -321,10 +321,10 @@ struct FakeKind {
   std::atomic<int> enumerations = 0;
   std::atomic<std::int64_t> live_bytes = 0;
   std::atomic<int> allocations = 0;
-  std::atomic<bool> capturing = false;      ///< every stream captures, or capturing_stream alone
+  std::atomic<bool> capturing = false;  ///< every stream captures, or capturing_stream alone
   void* capturing_stream = nullptr;
   bool makes_streams = false;
-  std::atomic<int> streams = 0;  ///< made and not yet given back
+  std::atomic<int> streams = 0;             ///< made and not yet given back
   std::atomic<const char*> left = nullptr;  ///< what an earlier launch left behind
   [[nodiscard]] bool captures(void* stream) const {
     return capturing && (capturing_stream == nullptr || capturing_stream == stream);
@@ -418,9 +418,11 @@ struct FakeKind {
     k.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status {
       return TENON_OK;
     };
-    k.stream_is_capturing =
-        [](void* c, const tenon_device*, void* stream, std::uint32_t* yes, tenon_reason*)
-        -> tenon_status {
+    k.stream_is_capturing = [](void* c,
+                               const tenon_device*,
+                               void* stream,
+                               std::uint32_t* yes,
+                               tenon_reason*) -> tenon_status {
       *yes = static_cast<FakeKind*>(c)->captures(stream) ? 1 : 0;
       return TENON_OK;
     };

@@ -25,7 +25,8 @@ class CapturePool;
 ///
 /// Owner    owned. Hold it as long as the graph is replayed; its memory is given back when it and
 ///          every output made in it are gone, after the device has passed what was enqueued.
-/// Threads  open and close on one thread; scopes of a thread nest, the innermost of a device counts.
+/// Threads  open and close on one thread; scopes of a thread nest, the innermost of a device
+/// counts.
 class CaptureScope {
  public:
   /// Opens one, before the capture begins. @errors DeviceError.

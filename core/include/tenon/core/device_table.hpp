@@ -74,7 +74,8 @@ struct DeviceKindEntry {
 ///          thread keeps workspaces for its next call.
 /// Threads  both functions are called from any thread, several at a time, and do not throw
 struct DeviceAllocator {
-  /// At least 256-byte aligned memory of the device, usable on `stream` at once; null: none is left.
+  /// At least 256-byte aligned memory of the device, usable on `stream` at once; null: none is
+  /// left.
   std::function<void*(Device device, std::size_t size_bytes, void* stream)> alloc;
   /// Takes back what alloc gave, with the same size, once `stream` has passed this point.
   std::function<void(Device device, void* memory, std::size_t size_bytes, void* stream)> free;
