@@ -70,8 +70,9 @@ struct RunLoop {
 template <std::size_t kOperands>
 [[nodiscard]] std::int64_t elements_if_one_run(const Launch& launch) {
   const tenon_launch& raw = launch.raw();
+  if (raw.n_args < kOperands) return -1;
   const tenon_tensor* const first = raw.tensors[raw.arg_first[0]];
-  if (first == nullptr || raw.n_args < kOperands) return -1;
+  if (first == nullptr) return -1;
   for (std::size_t k = 0; k < kOperands; ++k) {
     const tenon_tensor* const operand = raw.tensors[raw.arg_first[k]];
     if (operand == nullptr || raw.call->args[k].layout != TENON_LAYOUT_DENSE ||
