@@ -13,6 +13,7 @@ namespace tenon::loader {
 namespace {
 
 namespace fs = std::filesystem;
+using test::has;
 using test::TempDir;
 using Variables = std::map<std::string, std::string>;
 
@@ -32,10 +33,6 @@ class Fixture {
   TempDir folder;
   ConfigSources sources;
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_SUITE_BEGIN("loader/config");
 

@@ -12,6 +12,7 @@
 namespace tenon {
 namespace {
 
+using test::has;
 using test::read_file;
 using test::TempDir;
 
@@ -32,10 +33,6 @@ std::string message_of(const std::string& bytes) {
   REQUIRE_FALSE(tensor);
   CHECK(tensor.error().code() == ErrorCode::kUsageError);
   return tensor.error().to_string();
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_SUITE_BEGIN("loader/npy");

@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/fakes.hpp"
+#include "loader/runtime_fixture.hpp"
 #include "support/fake_control.hpp"
 #include "support/fakes.hpp"
 #include "support/test_env.hpp"
@@ -24,46 +25,24 @@ namespace {
 using loader::ProbePart;
 using loader::ProbeReport;
 using loader::ProbeVerdict;
+using test::has;
 using test::TempDir;
 
-/// One Runtime with a good plugin, the mock device, and what a test adds.
-class Fixture {
+/// With a good plugin, the mock device, and what a test adds.
+class Fixture : public test::RuntimeFixture {
  public:
-  explicit Fixture(std::vector<std::string> plugins) {
-    test::fake_control();  // the board, before the first fake is mapped
-    options.plugin_paths = std::move(plugins);
-    options.plugin_paths.push_back(test::fake_path("fake"));
-    options.standard_folders = false;
-    options.environment = loader::Environment::of({});
-    options.settings = {{"caches.directory", folder / "cache"}};
+  explicit Fixture(std::vector<std::string> plugins)
+      : RuntimeFixture(with_mock(std::move(plugins))) {
     options.probe_helper = TENON_PROBE_HELPER;
-    options.log = [this](int level, std::string_view, std::string_view text) {
-      const std::lock_guard lock(mutex);
-      lines.push_back({level, std::string(text)});
-    };
-  }
-  Runtime make() {
-    auto made = Runtime::create(options);
-    if (!made) FAIL(made.error().to_string());
-    return std::move(*made);
-  }
-  [[nodiscard]] std::size_t count(const std::string& part, int level = -1) {
-    const std::lock_guard lock(mutex);
-    return static_cast<std::size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const loader::LogLine& line) {
-          return (level < 0 || line.level == level) && line.text.find(part) != std::string::npos;
-        }));
   }
 
-  TempDir folder;
-  RuntimeOptions options;
-  std::mutex mutex;
-  std::vector<loader::LogLine> lines;
+ private:
+  static std::vector<std::string> with_mock(std::vector<std::string> plugins) {
+    test::fake_control();  // the board, before the first fake is mapped
+    plugins.push_back(test::fake_path("fake"));
+    return plugins;
+  }
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// 1 + 1 on the mock device, in a word or the error.
 std::string computed(const Runtime& runtime) {

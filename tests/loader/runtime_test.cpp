@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/fakes.hpp"
+#include "loader/runtime_fixture.hpp"
 #include "support/test_env.hpp"
 #include "tenon/tenon.hpp"
 
@@ -19,38 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::fake;
+using test::has;
 using test::TempDir;
 
-/// Options that see nothing of this machine, and every log line.
-class Fixture {
- public:
-  explicit Fixture(std::vector<std::string> plugins) {
-    options.plugin_paths = std::move(plugins);
-    options.standard_folders = false;
-    options.environment = loader::Environment::of({});
-    options.settings = {{"caches.directory", folder / "cache"}};
-    options.log = [this](int level, std::string_view component, std::string_view text) {
-      const std::lock_guard lock(mutex);
-      lines.push_back({level, std::string(component) + ": " + std::string(text)});
-    };
-  }
-  void set(const std::string& key, const std::string& value) {
-    options.settings.emplace_back(key, value);
-  }
-  Result<Runtime> make() { return Runtime::create(options); }
-  [[nodiscard]] std::size_t count(const std::string& part, int level = -1) {
-    const std::lock_guard lock(mutex);
-    return static_cast<std::size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const loader::LogLine& line) {
-          return (level < 0 || line.level == level) && line.text.find(part) != std::string::npos;
-        }));
-  }
-
-  TempDir folder;
-  RuntimeOptions options;
-  std::mutex mutex;
-  std::vector<loader::LogLine> lines;
-};
+using Fixture = test::RuntimeFixture;
 
 const PluginRecord& record_of(const Runtime& runtime, const std::string& id) {
   for (const PluginRecord& record : runtime.plugins()) {
@@ -60,15 +33,11 @@ const PluginRecord& record_of(const Runtime& runtime, const std::string& id) {
   return runtime.plugins().front();
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_SUITE_BEGIN("loader/runtime");
 
 TEST_CASE("a plugin is loaded, started and enumerated, and its devices are there") {
   Fixture fixture({fake("other", "bolt")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE_MESSAGE(runtime, runtime.error().to_string());
 
   const PluginRecord& bolt = record_of(*runtime, "bolt");
@@ -91,7 +60,7 @@ TEST_CASE("D02 D09 each bad plugin is one record and one line, and the good ones
                    fake("throws", "thrower"),
                    fake("undefined", "undefined"),
                    fake("other", "bolt")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
 
   CHECK(record_of(*runtime, "acme").state == PluginState::kActive);
@@ -120,7 +89,7 @@ TEST_CASE("D02 D09 each bad plugin is one record and one line, and the good ones
 TEST_CASE(
     "D13 a table shorter by its optional end is taken, a missing required function is named") {
   Fixture fixture({fake("short", "shorter"), fake("no_enumerate", "blank")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   CHECK(record_of(*runtime, "shorter").state == PluginState::kActive);
   CHECK(record_of(*runtime, "blank").state == PluginState::kRejected);
@@ -133,7 +102,7 @@ TEST_CASE("note and object must agree, sizes must be sound, unknown features are
                    fake("size_huge", "huge"),
                    fake("feature", "featured"),
                    fake("bad_utf8", "bytes")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   const auto reason = [&](const char* id) {
     CHECK(record_of(*runtime, id).stage == PluginStage::kValidate);
@@ -149,8 +118,8 @@ TEST_CASE("note and object must agree, sizes must be sound, unknown features are
 TEST_CASE("init runs once per process, enumerate once per Runtime, also for two at a time") {
   Fixture first({fake("counted", "counted")});
   Fixture second({fake("counted", "counted")});
-  std::thread other([&] { CHECK(second.make()); });
-  CHECK(first.make());
+  std::thread other([&] { CHECK(second.try_make()); });
+  CHECK(first.try_make());
   other.join();
   CHECK(first.count("init of counted") + second.count("init of counted") == 1);
   CHECK(first.count("enumerate of counted") + second.count("enumerate of counted") == 2);
@@ -159,8 +128,8 @@ TEST_CASE("init runs once per process, enumerate once per Runtime, also for two 
 TEST_CASE("two Runtimes of one process have registries of their own") {
   Fixture both({fake("good", "acme"), fake("other", "bolt")});
   Fixture one({fake("good", "acme")});
-  auto first = both.make();
-  auto second = one.make();
+  auto first = both.try_make();
+  auto second = one.try_make();
   REQUIRE(first);
   REQUIRE(second);
   CHECK(first->plugins().size() == 2);
@@ -176,25 +145,25 @@ TEST_CASE(
   const std::vector<std::string> plugins{fake("init_fails", "sleepy"), fake("good", "acme")};
   {
     Fixture fixture(plugins);
-    REQUIRE(fixture.make());
+    REQUIRE(fixture.try_make());
     CHECK(fixture.count("asleep", TENON_LOG_WARN) == 1);
   }
   {
     Fixture fixture(plugins);
     fixture.set("target", "cpu");
-    REQUIRE(fixture.make());
+    REQUIRE(fixture.try_make());
     CHECK(fixture.count("asleep", TENON_LOG_WARN) == 0);
     CHECK(fixture.count("asleep", TENON_LOG_INFO) == 1);
   }
   {
     Fixture fixture(plugins);
     fixture.set("plugins.required", "acme");
-    CHECK(fixture.make());
+    CHECK(fixture.try_make());
   }
   {
     Fixture fixture(plugins);
     fixture.set("plugins.required", "acme, sleepy");
-    const auto runtime = fixture.make();
+    const auto runtime = fixture.try_make();
     REQUIRE_FALSE(runtime);
     CHECK(runtime.error().code() == ErrorCode::kPluginRejected);
     CHECK(has(runtime.error().message(), "the license server is asleep"));
@@ -202,7 +171,7 @@ TEST_CASE(
   {
     Fixture fixture(plugins);
     fixture.set("plugins.required", "absent");
-    CHECK(has(fixture.make().error().message(), "'absent' was not found"));
+    CHECK(has(fixture.try_make().error().message(), "'absent' was not found"));
   }
 }
 
@@ -212,7 +181,7 @@ TEST_CASE(
     Fixture fixture({fake("options", "tunable")});
     fixture.set("plugins.options.tunable.threads", "4");
     fixture.set("plugins.options.other.threads", "9");
-    REQUIRE(fixture.make());
+    REQUIRE(fixture.try_make());
     CHECK(fixture.count("threads is 4") == 1);
     CHECK(fixture.count("no plugin 'other' was found", TENON_LOG_WARN) == 1);
   }
@@ -220,7 +189,7 @@ TEST_CASE(
     Fixture fixture({fake("options", "tunable")});
     fixture.options.config_file = fixture.folder.write(
         "tenon.yaml", "target: cpu\nplugins:\n  options:\n    tunable: {thraeds: 4}\n");
-    const auto runtime = fixture.make();
+    const auto runtime = fixture.try_make();
     REQUIRE_FALSE(runtime);
     CHECK(runtime.error().code() == ErrorCode::kConfigInvalid);
     CHECK(has(runtime.error().message(), "plugin 'tunable' has no option 'thraeds'"));
@@ -230,20 +199,20 @@ TEST_CASE(
   {
     Fixture fixture({fake("options", "tunable")});
     fixture.set("plugins.options.tunable.threads", "many");
-    CHECK(
-        has(fixture.make().error().message(), "'threads' of plugin 'tunable' must be an integer"));
+    CHECK(has(fixture.try_make().error().message(),
+              "'threads' of plugin 'tunable' must be an integer"));
   }
 }
 
 TEST_CASE("the default of an option is what its plugin declared") {
   Fixture fixture({fake("defaults", "untuned")});
-  REQUIRE(fixture.make());
+  REQUIRE(fixture.try_make());
   CHECK(fixture.count("threads is 1") == 1);
 }
 
 TEST_CASE("D68 what a plugin puts into the cache is there for the next process of the same build") {
   Fixture fixture({fake("cache", "cached")});
-  REQUIRE(fixture.make());
+  REQUIRE(fixture.try_make());
   CHECK(fixture.count("cache miss") == 1);
   CHECK(fixture.count("cache put") == 1);
   std::size_t entries = 0;
@@ -256,7 +225,7 @@ TEST_CASE("D68 what a plugin puts into the cache is there for the next process o
 TEST_CASE(
     "D06 a plugin loaded at run time is listed and selectable, and gone after it is disabled") {
   Fixture fixture({fake("good", "acme")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   const auto before = runtime->snapshot();
   const auto has_target = [&] {
@@ -287,7 +256,7 @@ TEST_CASE(
 
 TEST_CASE("a second owner of a device kind is rejected, naming both") {
   Fixture fixture({fake("other", "bolt"), fake("second_owner", "usurper")});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   const PluginRecord& record = record_of(*runtime, "usurper");
   CHECK(record.state == PluginState::kRejected);
@@ -301,7 +270,7 @@ TEST_CASE("D82 the index of the configured device counts, and visible ones keep 
   Fixture fixture({fake("other", "bolt")});
   fixture.set("devices.default", "bolt:2");
   fixture.set("devices.visible.bolt", "[1, 2]");
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   CHECK(runtime->default_device().to_string() == "bolt:2");
   CHECK(runtime->device("bolt:1").get());
@@ -324,7 +293,7 @@ TEST_CASE("names in the configuration that nothing answers to are told with the 
   fixture.set("ops.RMSNormFwdOp.disable", "acme:rowz");
   fixture.set("ops.RMSNormFwdOp.target", "botl");
   fixture.set("ops.RMSNromFwdOp.target", "bolt");
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE_MESSAGE(runtime, runtime.error().to_string());
   const auto told = [&](const char* part) {
     INFO(std::string(part));
@@ -348,7 +317,7 @@ TEST_CASE("a kernel that the configuration names says when its plugin is out of 
   Fixture fixture({fake("good", "acme")});
   fixture.set("plugins.disable", "acme");
   fixture.set("ops.RMSNormFwdOp.kernel.rms_norm_fwd", "acme:rows");
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   CHECK(fixture.count("has no kernel 'acme:rows'; plugin 'acme' is disabled: disabled by api",
                       TENON_LOG_WARN) == 1);
@@ -357,7 +326,7 @@ TEST_CASE("a kernel that the configuration names says when its plugin is out of 
 TEST_CASE("a hidden device is refused with the setting that hides it") {
   Fixture fixture({fake("other", "bolt")});
   fixture.set("devices.visible.bolt", "[1]");
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   const auto hidden = runtime->device("bolt:0");
   REQUIRE_FALSE(hidden.get());
@@ -372,7 +341,7 @@ TEST_CASE(
   fixture.set("log.file", file);
   fixture.set("log.level", "info");
   fixture.set("prefer", "\x1b[31m");
-  REQUIRE(fixture.make());
+  REQUIRE(fixture.try_make());
 
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -384,7 +353,7 @@ TEST_CASE(
   Fixture unwritable({});
   unwritable.options.is_command = true;
   unwritable.set("log.file", "/dev/null/tenon.log");
-  CHECK(unwritable.make().error().code() == ErrorCode::kConfigInvalid);
+  CHECK(unwritable.try_make().error().code() == ErrorCode::kConfigInvalid);
 }
 
 TEST_CASE("log.level decides what the command shows, and verbose adds information") {
@@ -393,7 +362,7 @@ TEST_CASE("log.level decides what the command shows, and verbose adds informatio
     fixture.options.is_command = true;
     fixture.options.verbose = verbose;
     if (!level.empty()) fixture.set("log.level", level);
-    REQUIRE(fixture.make());
+    REQUIRE(fixture.try_make());
     return std::pair(fixture.count("loaded from", TENON_LOG_INFO),
                      fixture.count("asleep", TENON_LOG_WARN));
   };
@@ -412,7 +381,7 @@ TEST_CASE("a file name with line ends makes one line of the log, not three") {
       fixture.folder.write("a\nforged line\tb.tenon.so", "no shared object")};
   fixture.options.log = {};
   fixture.set("log.file", log);
-  REQUIRE(fixture.make());
+  REQUIRE(fixture.try_make());
   const std::string text = test::read_file(log);
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
   CHECK(has(text, "a\\x0aforged line\\x09b.tenon.so"));
@@ -438,7 +407,7 @@ TEST_CASE("D78 a target that nothing serves is an error that lists the names, wh
   CHECK(has(error(by_file), "bolt"));
 
   Fixture plain({fake("other", "bolt")});
-  auto runtime = plain.make();
+  auto runtime = plain.try_make();
   REQUIRE(runtime);
   const auto set = runtime->set_default_target("INVALID");
   REQUIRE_FALSE(set);
@@ -447,7 +416,7 @@ TEST_CASE("D78 a target that nothing serves is an error that lists the names, wh
 
 TEST_CASE("the shipped ops are there, and another set takes their place") {
   Fixture fixture({});
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE_MESSAGE(runtime, runtime.error().to_string());
   CHECK(runtime->snapshot()->find("AddFwdOp") != nullptr);
   CHECK(runtime->make("AddFwdOp"));
@@ -456,7 +425,7 @@ TEST_CASE("the shipped ops are there, and another set takes their place") {
   CHECK(wrong.error().code() == ErrorCode::kOpNotFound);
 
   fixture.options.manifest_paths = {fixture.folder / "nowhere"};
-  const auto missing = fixture.make();
+  const auto missing = fixture.try_make();
   REQUIRE_FALSE(missing);
   CHECK(missing.error().code() == ErrorCode::kManifestInvalid);
 }
@@ -473,9 +442,9 @@ TEST_CASE("the word shipped keeps the shipped ops beside another set") {
   const std::string own = fixture.folder.write("own.yaml", kOwn);
 
   fixture.options.manifest_paths = {own};
-  const auto alone = fixture.make();
+  const auto alone = fixture.try_make();
   fixture.options.manifest_paths = {own, "shipped"};
-  const auto both = fixture.make();
+  const auto both = fixture.try_make();
 
   REQUIRE_MESSAGE(alone, alone.error().to_string());
   CHECK(alone->snapshot()->find("NegFwdOp") != nullptr);
@@ -488,7 +457,7 @@ TEST_CASE("the word shipped keeps the shipped ops beside another set") {
 TEST_CASE("load_npy puts a file onto the default device") {
   Fixture fixture({fake("other", "bolt")});
   fixture.set("devices.default", "bolt:1");
-  auto runtime = fixture.make();
+  auto runtime = fixture.try_make();
   REQUIRE(runtime);
   const std::string file = fixture.folder / "x.npy";
   Tensor tensor = Tensor::host(DType::kFloat32, {2, 2}).value();
@@ -508,14 +477,14 @@ TEST_CASE("D65 what is no plugin is never mapped, and loading again grows nothin
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   };
   Fixture fixture({fake("no_entry", "noentry"), fake("no_note", "nonote"), fake("good", "acme")});
-  REQUIRE(fixture.make());
+  REQUIRE(fixture.try_make());
   CHECK_FALSE(mapped(fake("no_entry", "noentry")));
   CHECK_FALSE(mapped(fake("no_note", "nonote")));
   CHECK(mapped(fake("good", "acme")));
   const auto before = descriptors();
   const auto maps = test::read_file("/proc/self/maps");
   const auto lines = std::count(maps.begin(), maps.end(), '\n');
-  for (int i = 0; i < 20; ++i) REQUIRE(fixture.make());
+  for (int i = 0; i < 20; ++i) REQUIRE(fixture.try_make());
   CHECK(descriptors() == before);
   const auto maps_after = test::read_file("/proc/self/maps");
   CHECK(std::count(maps_after.begin(), maps_after.end(), '\n') <= lines + 8);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/fakes.hpp"
+#include "loader/runtime_fixture.hpp"
 #include "support/fake_control.hpp"
 #include "support/fakes.hpp"
 #include "support/test_env.hpp"
@@ -17,47 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::fake;
+using test::has;
 using test::TempDir;
 
-class Fixture {
+class Fixture : public test::RuntimeFixture {
  public:
-  explicit Fixture(std::vector<std::string> plugins) {
+  explicit Fixture(std::vector<std::string> plugins) : RuntimeFixture(std::move(plugins)) {
     test::fake_control();  // the board, before the first fake is mapped
-    options.plugin_paths = std::move(plugins);
-    options.standard_folders = false;
-    options.environment = loader::Environment::of({});
-    options.settings = {{"caches.directory", folder / "cache"}};
-    options.log = [this](int level, std::string_view, std::string_view text) {
-      const std::lock_guard lock(mutex);
-      lines.push_back({level, std::string(text)});
-    };
   }
-  Runtime make() {
-    auto made = Runtime::create(options);
-    if (!made) FAIL(made.error().to_string());
-    return std::move(*made);
-  }
-  [[nodiscard]] std::size_t count(const std::string& part, int level = -1) {
-    const std::lock_guard lock(mutex);
-    return static_cast<std::size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const loader::LogLine& line) {
-          return (level < 0 || line.level == level) && line.text.find(part) != std::string::npos;
-        }));
-  }
-
-  TempDir folder;
-  RuntimeOptions options;
-  std::mutex mutex;
-  std::vector<loader::LogLine> lines;
 };
 
 /// What an operation that must succeed says when it does not.
 std::string failure(const Result<void>& result) {
   return result ? std::string() : result.error().to_string();
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 Tensor ones() {

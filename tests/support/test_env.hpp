@@ -72,6 +72,10 @@ class ScopedEnv {
   std::optional<std::string> old_;
 };
 
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 /// The bytes of a file.
 inline std::string read_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
