@@ -1,22 +1,7 @@
 // Construction-time tensors where and as calls need them.
-#include <algorithm>
-
 #include "runtime/instance.hpp"
 
 namespace tenon {
-namespace {
-
-const ConvertedNode* find_converted(const ConvertedNode* node,
-                                    std::uint32_t index,
-                                    Device device,
-                                    DType dtype) {
-  while (node != nullptr &&
-         !(node->index == index && node->device == device && node->tensor.dtype() == dtype))
-    node = node->next;
-  return node;
-}
-
-}  // namespace
 
 // A dense tensor on the same device, complete when it is returned: calls on any stream read it.
 Result<Tensor> Op::Instance::dense_as(const Tensor& tensor, DType dtype) {
@@ -52,22 +37,15 @@ Result<Tensor> Op::Instance::convert_tensor(const Tensor& own, Device device, DT
 }
 
 Result<const TensorView*> Op::Instance::converted(std::uint32_t index, Device device, DType dtype) {
-  const auto* found =
-      find_converted(running.converted.load(std::memory_order_acquire), index, device, dtype);
-  if (found != nullptr) return &found->tensor.view();
-  auto node = std::make_unique<ConvertedNode>();
-  node->index = index;
-  node->device = device;
-  TENON_TRY_ASSIGN(node->tensor,
+  const auto is_it = [&](const ConvertedTensor& one) {
+    return one.index == index && one.device == device && one.tensor.dtype() == dtype;
+  };
+  if (const ConvertedTensor* found = running.converted.find(is_it)) return &found->tensor.view();
+  ConvertedTensor made{index, device, {}};
+  TENON_TRY_ASSIGN(made.tensor,
                    convert_tensor(*construction.construction->tensors()[index], device, dtype));
   const std::lock_guard lock(running.mutex);
-  ConvertedNode* const head = running.converted.load(std::memory_order_acquire);
-  found = find_converted(head, index, device, dtype);  // another thread was first
-  if (found != nullptr) return &found->tensor.view();
-  node->next = head;
-  running.converted_nodes.push_back(std::move(node));
-  running.converted.store(running.converted_nodes.back().get(), std::memory_order_release);
-  return &running.converted_nodes.back()->tensor.view();
+  return &running.converted.add(std::move(made), is_it).tensor.view();
 }
 
 }  // namespace tenon

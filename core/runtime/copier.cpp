@@ -31,11 +31,6 @@ Result<std::unique_ptr<Op>> make_helper(const ConstructionGroup& c,
   return std::make_unique<Op>(wrap(std::move(*made)));
 }
 
-const CasterNode* find_caster(const CasterNode* node, DType to) {
-  while (node != nullptr && node->to != to) node = node->next;
-  return node;
-}
-
 }  // namespace
 
 bool Op::Instance::can_copy(DeviceKind kind, DType dtype) const {
@@ -66,38 +61,22 @@ bool Op::Instance::can_cast(DeviceKind kind, DType from, DType to) const {
 
 // Helpers are made before the lock: making an instance registers it, and who holds the register may
 // wait for this lock.
-Result<Op*> Op::Instance::copier() {
-  if (Op* made = running.copier.load(std::memory_order_acquire)) return made;
-  std::unique_ptr<Op> op;
-  TENON_TRY_ASSIGN(op, make_helper(construction, kCopy, {}));
+Result<Op*> Op::Instance::copy_helper(std::optional<DType> to) {
+  const auto is_it = [&](const CopyHelper& helper) { return helper.to == to; };
+  if (const CopyHelper* found = running.copy_helpers.find(is_it)) return found->op.get();
+  std::vector<NamedValue> params;
+  if (to) params.emplace_back("to", Value(*to));
+  CopyHelper made{to, nullptr};
+  TENON_TRY_ASSIGN(made.op, make_helper(construction, to ? kCast : kCopy, params));
   const std::lock_guard lock(running.mutex);
-  if (Op* made = running.copier.load(std::memory_order_acquire)) return made;
-  running.copier_owner = std::move(op);
-  running.copier.store(running.copier_owner.get(), std::memory_order_release);
-  return running.copier_owner.get();
-}
-
-Result<Op*> Op::Instance::caster(DType to) {
-  const auto* found = find_caster(running.casters.load(std::memory_order_acquire), to);
-  if (found != nullptr) return found->op.get();
-  auto node = std::make_unique<CasterNode>();
-  node->to = to;
-  const NamedValue params[] = {{"to", Value(to)}};
-  TENON_TRY_ASSIGN(node->op, make_helper(construction, kCast, params));
-  const std::lock_guard lock(running.mutex);
-  CasterNode* const head = running.casters.load(std::memory_order_acquire);
-  found = find_caster(head, to);
-  if (found != nullptr) return found->op.get();
-  node->next = head;
-  running.caster_nodes.push_back(std::move(node));
-  running.casters.store(running.caster_nodes.back().get(), std::memory_order_release);
-  return running.caster_nodes.back()->op.get();
+  return running.copy_helpers.add(std::move(made), is_it).op.get();
 }
 
 Result<void> Op::Instance::convert(const TensorView& from, const TensorView& to) {
   if (from.count() == 0) return {};
   Op* op = nullptr;
-  TENON_TRY_ASSIGN(op, from.dtype == to.dtype ? copier() : caster(to.dtype));
+  TENON_TRY_ASSIGN(
+      op, copy_helper(from.dtype == to.dtype ? std::nullopt : std::optional<DType>(to.dtype)));
   const TensorView* items[] = {&from};
   const TensorArg inputs[] = {{items, 1}};
   return op->call_out(inputs, to);

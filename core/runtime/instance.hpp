@@ -14,6 +14,7 @@
 
 #include "registry/selection.hpp"
 #include "runtime/binding.hpp"
+#include "runtime/grow_only_list.hpp"
 #include "runtime/sub_ops.hpp"
 #include "runtime/thread_state.hpp"
 #include "runtime/tuning.hpp"
@@ -75,33 +76,25 @@ struct BindingGroup {
   std::uint64_t next_serial = 1;
 };
 
-/// The CastFwdOp to one dtype. Nodes are added, never changed or taken out before the instance
-/// ends, so that they are read without a lock.
-struct CasterNode {
-  DType to = DType::kFloat32;
+/// The op behind copies (CopyFwdOp), or behind casts to one dtype (CastFwdOp).
+struct CopyHelper {
+  std::optional<DType> to;  ///< of casts
   std::unique_ptr<Op> op;
-  CasterNode* next = nullptr;
 };
 
-/// A construction-time tensor on a device and in a dtype that it was not given in. Read without a
-/// lock, as casters are.
-struct ConvertedNode {
+/// A construction-time tensor on a device and in a dtype that it was not given in.
+struct ConvertedTensor {
   std::uint32_t index = 0;
   Device device;
   Tensor tensor;
-  ConvertedNode* next = nullptr;
 };
 
 /// Written during calls, whatever the target; kept on undo.
 struct RunningGroup {
   mutable std::mutex mutex;
   std::vector<std::shared_ptr<ThreadState>> threads;
-  std::unique_ptr<Op> copier_owner;
-  std::atomic<Op*> copier{nullptr};
-  std::atomic<CasterNode*> casters{nullptr};  ///< the latest first; at most one per dtype
-  std::vector<std::unique_ptr<CasterNode>> caster_nodes;
-  std::atomic<ConvertedNode*> converted{nullptr};  ///< the latest first
-  std::vector<std::unique_ptr<ConvertedNode>> converted_nodes;
+  GrowOnlyList<CopyHelper> copy_helpers;
+  GrowOnlyList<ConvertedTensor> converted;
   SubOpTable sub_ops;
   std::atomic<bool> tune_requested{false};
   std::atomic<bool> tune_warned{false};  ///< that a kernel of this instance cannot tune
@@ -212,8 +205,8 @@ struct Op::Instance {
   Result<Tensor> convert_tensor(const Tensor& own, Device device, DType dtype);
   Result<Tensor> dense_as(const Tensor& tensor, DType dtype);
   /// The helper that copies, or casts to a dtype; made at first need.
-  Result<Op*> copier();
-  Result<Op*> caster(DType to);
+  /// The op that copies, or casts to a dtype; made at the first need.
+  Result<Op*> copy_helper(std::optional<DType> to);
   Result<const Binding*> bound(ThreadState& state, std::uint64_t& published);
   const Binding* protect(ThreadState& state) const;
   /// The kept call that this one repeats, under a binding that still holds its kernels; or null.
