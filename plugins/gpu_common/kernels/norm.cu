@@ -13,8 +13,11 @@ namespace {
 template <bool kCentered>
 using Real = std::conditional_t<kCentered, double, float>;
 
-/// (x - mean) * scale * weight + bias for an element of a 16-bit type. In float, of which four bits
-/// more than the result has must be left after the bias; where they are not, in double.
+/// (x - mean) * scale * weight + bias for vectors of a 16-bit type. In float, of which four bits
+/// more than the result has must be left after the bias; where they are not, the vector is done
+/// again in double. One branch for a vector: one for each element cost a quarter of the whole
+/// kernel's time.
+template <class T>
 class NarrowCentered {
  public:
   __device__ NarrowCentered(double mean, double scale)
@@ -23,15 +26,27 @@ class NarrowCentered {
         mean_high_(static_cast<float>(mean)),
         mean_low_(static_cast<float>(mean - static_cast<double>(mean_high_))),
         narrow_scale_(static_cast<float>(scale)) {}
-  __device__ float of(float x, float weight, float bias) const {
-    // Exact where x is near the mean: then mean_low_ is what is left.
-    const float product = ((x - mean_high_) - mean_low_) * narrow_scale_ * weight;
-    const float sum = product + bias;
+  __device__ Floats<T> of(const Floats<T>& x,
+                          const Floats<T>& weight,
+                          const Floats<T>& bias) const {
     constexpr float kEnoughIsLeft = 1.0f / 512;
-    if (fabsf(sum) >= kEnoughIsLeft * fabsf(bias)) return sum;
-    return static_cast<float>((static_cast<double>(x) - mean_) * scale_ *
-                                  static_cast<double>(weight) +
-                              static_cast<double>(bias));
+    Floats<T> out;
+    bool enough = true;
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) {
+      // Exact where x is near the mean: then mean_low_ is what is left.
+      const float left = (x.items[i] - mean_high_) - mean_low_;
+      out.items[i] = left * narrow_scale_ * weight.items[i] + bias.items[i];
+      enough = enough && fabsf(out.items[i]) >= kEnoughIsLeft * fabsf(bias.items[i]);
+    }
+    if (enough) return out;
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) {
+      out.items[i] = static_cast<float>((static_cast<double>(x.items[i]) - mean_) * scale_ *
+                                            static_cast<double>(weight.items[i]) +
+                                        static_cast<double>(bias.items[i]));
+    }
+    return out;
   }
 
  private:
@@ -54,6 +69,19 @@ __device__ inline double quick_reciprocal_root(double value) {
 __device__ inline double quick_reciprocal(int count) {
   const auto inverse = static_cast<double>(1.0f / static_cast<float>(count));
   return inverse * (2.0 - static_cast<double>(count) * inverse);
+}
+
+/// values * scale, by weights() where there are any.
+template <class T, class Weights>
+__device__ inline Floats<T> scaled(Floats<T> values, float scale, bool weighted, Weights weights) {
+#pragma unroll
+  for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= scale;
+  if (weighted) {
+    const Floats<T> factors = weights();
+#pragma unroll
+    for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= factors.items[i];
+  }
+  return values;
 }
 
 // Many rows of few vectors are bound by how many blocks are on a unit at a time: 8 of 256 threads,
@@ -148,22 +176,56 @@ __global__ void __launch_bounds__(kMost, kMost == kManyRowThreads ? 8 : 1)
                                                static_cast<R>(terms.items[i]));
         }
       } else {
-        const NarrowCentered result(mean, scale);
-#pragma unroll
-        for (int i = 0; i < kPerVector<T>; ++i)
-          values.items[i] = result.of(values.items[i], factors.items[i], terms.items[i]);
+        values = NarrowCentered<T>(mean, scale).of(values, factors, terms);
       }
     } else {
-#pragma unroll
-      for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= scale;
-      if (weight != nullptr) {
-        const Floats<T> factors = weights();
-#pragma unroll
-        for (int i = 0; i < kPerVector<T>; ++i) values.items[i] *= factors.items[i];
-      }
+      values = scaled(values, scale, weight != nullptr, weights);
     }
     store_vector(out + row * n + at * kPerVector<T>, to_vector<T>(values));
   });
+}
+
+// Some waves of blocks, each of which begins with nothing under way: blocks that stay, and load
+// their next row while they work on one, are 8 % ahead (H200, 2048 rows of 4096 bfloat16). The
+// blocks of many waves mix of themselves, and are ahead then.
+inline constexpr int kStayingBlocks = 6;      // on a unit, of 40 registers a thread
+inline constexpr int kFewestStayingRows = 8;  // more than this many for each unit
+inline constexpr int kMostStayingRows = 32;   // for each unit
+
+/// Rows of kManyRowThreads * kManyRowVectors vectors. What is counted is int: registers are scarce.
+template <class T>
+__global__ void __launch_bounds__(kManyRowThreads, kStayingBlocks)
+    rms_norm_staying(const T* x, const T* weight, T* out, int row_count, float eps) {
+  using Part = RowPart<T, kManyRowVectors, kManyRowThreads>;
+  constexpr int kRowVectors = kManyRowThreads * kManyRowVectors;
+  constexpr int kN = kRowVectors * kPerVector<T>;
+  __shared__ float scratch[2][kGroup];
+  const int stride = static_cast<int>(gridDim.x);
+  int turn = 0;
+  int row = static_cast<int>(blockIdx.x);
+  Part part;
+  Part next;
+  part.load(x + static_cast<std::int64_t>(row) * kN, kRowVectors);
+  for (; row < row_count; row += stride) {
+    if (row + stride < row_count)
+      next.load(x + static_cast<std::int64_t>(row + stride) * kN, kRowVectors);
+    float squares = 0;
+    part.each(kRowVectors, [&](int, const Floats<T>& values) {
+#pragma unroll
+      for (int i = 0; i < kPerVector<T>; ++i) squares += values.items[i] * values.items[i];
+    });
+    // Two scratches in turn: between two uses of one lies the barrier of the other.
+    squares = reduce_row<true>(squares, Add{}, 0.0f, scratch[turn]);
+    turn ^= 1;
+    const float scale = reciprocal_root(squares / static_cast<float>(kN) + eps);
+    T* row_out = out + static_cast<std::int64_t>(row) * kN;
+    part.each(kRowVectors, [&](int at, const Floats<T>& values) {
+      const auto weights = [&] { return to_floats<T>(load_vector(weight + at * kPerVector<T>)); };
+      store_vector(row_out + at * kPerVector<T>,
+                   to_vector<T>(scaled(values, scale, weight != nullptr, weights)));
+    });
+    part = next;
+  }
 }
 
 /// Long rows: each thread sums many terms, so those of float32 in double.
@@ -203,6 +265,12 @@ __global__ void __launch_bounds__(kStridedRowThreads) norm_strided(StridedRows r
   }
 }
 
+bool rows_stay(const DenseRows& rows, std::int64_t row_vectors) {
+  const std::int64_t units = rows.unit_count;
+  return row_vectors == kManyRowThreads * kManyRowVectors &&
+         rows.row_count > kFewestStayingRows * units && rows.row_count <= kMostStayingRows * units;
+}
+
 template <bool kCentered>
 void on_chip(Element element, const DenseRows& rows, Stream stream) {
   visit_row_element(element, [&](auto zero) {
@@ -211,6 +279,17 @@ void on_chip(Element element, const DenseRows& rows, Stream stream) {
     const bool dense_units = !kCentered && rows.row_count > 2 * std::int64_t{rows.unit_count} &&
                              of_row > kManyRowThreads &&
                              of_row <= kManyRowThreads * kManyRowVectors;
+    if constexpr (!kCentered) {
+      if (rows_stay(rows, of_row)) {
+        rms_norm_staying<T><<<kStayingBlocks * rows.unit_count, kManyRowThreads, 0, stream>>>(
+            static_cast<const T*>(rows.x),
+            static_cast<const T*>(rows.weight),
+            static_cast<T*>(rows.out),
+            static_cast<int>(rows.row_count),
+            rows.eps);
+        return;
+      }
+    }
     const auto launch = [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
       const auto start = [&](auto kernel) {
         kernel<<<grid, block, 0, stream>>>(static_cast<const T*>(rows.x),

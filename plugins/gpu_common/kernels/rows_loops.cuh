@@ -10,15 +10,25 @@
 namespace tenon::gpu {
 
 /// A dense row in registers: kVectors vectors of each of blockDim.x threads, as they were loaded.
-template <class T, int kVectors>
+/// kWholeThreads: 0, or blockDim.x where every thread has all its vectors.
+template <class T, int kVectors, int kWholeThreads = 0>
 struct RowPart {
   Vector<T> vectors[kVectors];
+
+  /// The place in the row of the thread's vector u.
+  __device__ static int place(int u) {
+    const int threads = kWholeThreads > 0 ? kWholeThreads : static_cast<int>(blockDim.x);
+    return static_cast<int>(threadIdx.x) + u * threads;
+  }
+  __device__ static bool has(int at, int row_vectors) {
+    return kWholeThreads > 0 || at < row_vectors;
+  }
 
   __device__ void load(const T* row, int row_vectors) {
 #pragma unroll
     for (int u = 0; u < kVectors; ++u) {
-      const int at = static_cast<int>(threadIdx.x) + u * static_cast<int>(blockDim.x);
-      if (at < row_vectors) vectors[u] = load_vector(row + at * kPerVector<T>);
+      const int at = place(u);
+      if (has(at, row_vectors)) vectors[u] = load_vector(row + at * kPerVector<T>);
     }
   }
   /// Calls visit(its number among the thread's, its number in the row, its values) for every vector
@@ -27,8 +37,8 @@ struct RowPart {
   __device__ void each_numbered(int row_vectors, Visit visit) const {
 #pragma unroll
     for (int u = 0; u < kVectors; ++u) {
-      const int at = static_cast<int>(threadIdx.x) + u * static_cast<int>(blockDim.x);
-      if (at < row_vectors) visit(u, at, to_floats<T>(vectors[u]));
+      const int at = place(u);
+      if (has(at, row_vectors)) visit(u, at, to_floats<T>(vectors[u]));
     }
   }
   template <class Visit>

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bound.hpp"
 #include "tenon/tenon.hpp"
 
 namespace tenon::gpu_check {
@@ -46,6 +47,13 @@ struct Call {
   std::int64_t term_count = 1;          ///< of each sum
   bool exact = false;                   ///< results must be equal
   std::optional<std::size_t> in_place;  ///< the input that is also the output
+};
+
+/// What the CPU's reference makes of a call, and how far a kernel may be from it.
+struct Expectation {
+  Tensor reference;
+  std::optional<Tensor> terms;  ///< sums of the terms' absolute values
+  cli::Bound bound;
 };
 
 /// Counts and worst cases by kernel and dtype.
@@ -89,6 +97,12 @@ class Bench {
   /// Keys of this plugin's kernel types of an interface that serve the dtype.
   [[nodiscard]] std::vector<std::string> keys(std::string_view op, DType dtype) const;
   Result<Op> make(const Call& call, const std::string& key);
+  [[nodiscard]] Expectation expect(const Call& call, const std::string& key);
+  /// Counts what a kernel wrote as right or wrong.
+  void judge(const Expectation& expected,
+             const TensorView& got,
+             const std::string& group,
+             const std::string& what);
   /// Runs the call under every key of the plugin and compares; a refusal is a skip.
   void check(const Call& call, std::string_view what);
 

@@ -214,6 +214,12 @@ void check_norm(Bench& bench, bool centered) {
     // More rows than two on each unit: another division among threads, by the row's length.
     for (const std::int64_t n : {1024, 1032, 2048, 2056, 4088, 4096, 4104, 8192, 8200})
       check(Dims{300, n}, Layout::kDense, Layout::kDense, true, false, Values::kNormal);
+    // Some rows on each unit, of one length: blocks that stay for more than one row.
+    if (!centered) {
+      const std::int64_t n = 8192 / static_cast<std::int64_t>(size_bytes_of(dtype));
+      check(Dims{1057, n}, Layout::kDense, Layout::kDense, true, false, Values::kNormal);
+      check(Dims{1700, n}, Layout::kDense, Layout::kDense, false, false, Values::kSpecial);
+    }
     check(Dims{0, 64}, Layout::kDense, Layout::kDense, true, true, Values::kNormal);
     check(Dims{2, 3, 72}, Layout::kDense, Layout::kDense, false, false, Values::kNormal);
     check(Dims{7, 128}, Layout::kDense, Layout::kDense, false, true, Values::kNormal);
@@ -473,6 +479,16 @@ void check_small(Bench& bench) {
             Dims{270, n},
             n);
     }
+    if (dtype == DType::kBFloat16) {
+      // Blocks that stay for more than one row.
+      const Dims rows{1100, 4096};
+      check("RMSNormFwdOp",
+            "rms_norm_fwd",
+            {{"normalized_shape", Value({4096})}},
+            {{"x", tensor(dtype, rows)}, {"weight", tensor(dtype, Dims{4096})}},
+            rows,
+            4096);
+    }
     check("MatMulFwdOp",
           "matmul_fwd",
           {},
@@ -526,94 +542,6 @@ void check_long_rows(Bench& bench) {
       bench.check(sum, shape.to_string());
     }
   }
-}
-
-void check_beyond_31_bits(Bench& bench) {
-  // A pattern whose length shares no factor with a power of two, repeated past 2^31 elements by a
-  // copy of an expanded view; then an addition of the whole, compared in four windows.
-  constexpr std::int64_t kPattern = 1'000'003;
-  constexpr std::int64_t kRepeats = 2150;
-  constexpr std::int64_t kCount = kPattern * kRepeats;
-  constexpr std::int64_t kWindow = 1 << 20;
-  static_assert(kCount > (std::int64_t{1} << 31) + kWindow);
-  const DType dtype = DType::kBFloat16;
-  std::mt19937_64 random(19);
-  const Tensor pattern_host = make_host(dtype, Dims{kPattern}, Layout::kDense);
-  fill(pattern_host, Values::kNormal, random);
-  const Tensor pattern = to_device(bench, pattern_host);
-  void* stream = must(bench.devices().default_stream(bench.entry()));
-  const auto make = [&] {
-    return must(
-        bench.devices().make_tensor(dtype, Dims{kRepeats, kPattern}, bench.device(), stream));
-  };
-  const Tensor x = make();
-  const Tensor y = make();
-  TensorView expanded = pattern.view();
-  expanded.shape = Dims{kRepeats, kPattern};
-  expanded.strides = Dims{0, 1};
-  const auto value_at = [&](std::int64_t index) {
-    return load_as_double(dtype,
-                          pattern_host.view().first() + (index % kPattern) * std::int64_t{2});
-  };
-  const auto windows = [&](const Tensor& tensor, const std::string& group, double factor) {
-    for (const std::int64_t first : {std::int64_t{0},
-                                     (std::int64_t{1} << 30) - 77,
-                                     (std::int64_t{1} << 31) - kWindow / 2,
-                                     kCount - kWindow}) {
-      const Tensor got = must(Tensor::host(dtype, Dims{kWindow}));
-      const auto copied = bench.devices().copy_bytes(Device{},
-                                                     got.view().first(),
-                                                     bench.device(),
-                                                     tensor.view().first() + first * 2,
-                                                     static_cast<std::size_t>(kWindow) * 2);
-      if (!copied) {
-        bench.tally().fail(
-            group, "the window at " + std::to_string(first) + ": " + copied.error().to_string());
-        continue;
-      }
-      std::int64_t wrong = 0;
-      std::uint16_t expected = 0;
-      for (std::int64_t i = 0; i < kWindow; ++i) {
-        store_from_double(dtype, &expected, factor * value_at(first + i));
-        if (std::memcmp(&expected, got.view().first() + i * 2, 2) != 0) ++wrong;
-      }
-      if (wrong == 0) {
-        bench.tally().pass(group, 0);
-      } else {
-        bench.tally().fail(
-            group, std::to_string(wrong) + " wrong in the window at " + std::to_string(first));
-      }
-    }
-  };
-  const std::string kind(bench.device().kind.name());
-  const auto run = [&](const std::string& op_name,
-                       const std::string& interface,
-                       const std::string& key,
-                       std::vector<NamedTensor> inputs,
-                       const Tensor& out,
-                       double factor) {
-    Call call{op_name, interface, {}, {}, dtype, Dims{}, Layout::kDense, 1, true, std::nullopt};
-    Op op = must(bench.make(call, kind + ":" + key));
-    CallOptions options;
-    options.out = &out.view();
-    const auto done = op.call(inputs, options);
-    const std::string group = op_name + " " + kind + ":" + key + " past 2^31";
-    if (!done) return bench.tally().fail(group, done.error().to_string());
-    if (const auto finished = bench.devices().synchronize(bench.entry()); !finished)
-      return bench.tally().fail(group, finished.error().to_string());
-    windows(out, group, factor);
-  };
-  run("CopyFwdOp", "copy_fwd", "general", {{"x", expanded}}, x, 1);
-  run("CopyFwdOp", "copy_fwd", "vector", {{"x", x}}, y, 1);
-  run("AddFwdOp", "add_fwd", "vector", {{"self", x}, {"other", x}}, y, 2);
-  must(bench.devices().synchronize(bench.entry()));
-  TensorView other = y.view();
-  run("AddFwdOp",
-      "add_fwd",
-      "general",
-      {{"self", x}, {"other", expanded}},
-      Tensor(y.storage(), other),
-      2);
 }
 
 }  // namespace tenon::gpu_check
