@@ -91,8 +91,10 @@ inline void require_adjacent_row(const View& view, const View& output, std::stri
   require_adjacent(view, name);
 }
 
-/// a, b and output are [*batch, m, k], [*batch, k, n] and [*batch, m, n].
+/// a, b and output are [*batch, m, k], [*batch, k, n] and [*batch, m, n], of one dtype.
 inline void require_matrices(const View& a, const View& b, const View& output) {
+  require_dtype(a, output.dtype, "a");
+  require_dtype(b, output.dtype, "b");
   if (output.rank < 2) throw Failure(TENON_INVALID_ARGUMENT, "output has fewer than two axes");
   const std::size_t batch_rank = output.rank - 2;
   if (a.rank != output.rank || b.rank != output.rank) {

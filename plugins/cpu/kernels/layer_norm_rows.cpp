@@ -1,8 +1,8 @@
 // LayerNormFwdOp for rows whose elements are adjacent, in vector code.
 #include <cmath>
 #include <cstdint>
-#include <optional>
 
+#include "kernels/norm_rows.hpp"
 #include "kernels/row_sums.hpp"
 #include "kernels/vector_kernel.hpp"
 #include "tenon/contracts/norm.h"
@@ -10,22 +10,8 @@
 namespace tenon::cpu {
 namespace {
 
-/// Dense or inner-contiguous rows; strides in elements.
-template <class T>
-struct Rows {
-  const T* x = nullptr;
-  const T* weight = nullptr;  ///< or null
-  const T* bias = nullptr;    ///< or null
-  T* output = nullptr;
-  std::int64_t x_stride = 0;
-  std::int64_t output_stride = 0;
-  std::int64_t row_count = 0;
-  std::int64_t n = 0;
-  double eps = 0;
-};
-
 template <bool kWeight, bool kBias, class T>
-[[gnu::always_inline]] inline void normalize_row(const Rows<T>& rows, const T* x, T* output) {
+[[gnu::always_inline]] inline void normalize_row(const NormRows<T>& rows, const T* x, T* output) {
   const auto count = static_cast<double>(rows.n);
   const double mean = sum_along_row(x, rows.n, Itself{}) / count;
   const double variance = sum_along_row(x, rows.n, SquaredDifference{mean}) / count;
@@ -34,6 +20,7 @@ template <bool kWeight, bool kBias, class T>
   const T* bias = rows.bias;
 #pragma GCC ivdep  // the same element, or another array
   for (std::int64_t i = 0; i < rows.n; ++i) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): null only without elements to load
     double value = (as_double(x[i]) - mean) * scale;
     if constexpr (kWeight) value *= as_double(weight[i]);
     if constexpr (kBias) value += as_double(bias[i]);
@@ -44,7 +31,7 @@ template <bool kWeight, bool kBias, class T>
 /// A row's statistics come before its first result, and each element is read before its result is
 /// written, so the output may be the very same view as x.
 template <class T>
-[[gnu::always_inline]] inline void normalize(const Rows<T>& rows) {
+[[gnu::always_inline]] inline void normalize(const NormRows<T>& rows) {
   for (std::int64_t row = 0; row < rows.row_count; ++row) {
     const T* x = rows.x + row * rows.x_stride;
     T* output = rows.output + row * rows.output_stride;
@@ -60,7 +47,7 @@ template <class T>
   }
 }
 
-TENON_CPU_VARIANTS(normalize, Rows)
+TENON_CPU_VARIANTS(normalize, NormRows)
 
 class LayerNormRows : public VectorKernel<contracts::layer_norm_fwd::Call> {
  public:
@@ -71,29 +58,14 @@ class LayerNormRows : public VectorKernel<contracts::layer_norm_fwd::Call> {
   using VectorKernel::VectorKernel;
 
   void launch(const Launch& launch) const {
-    const View x = view_of(launch, 0);
-    const std::optional<View> weight = optional_view_of(launch, 1);
-    const std::optional<View> bias = optional_view_of(launch, 2);
-    const View output = view_of(launch, 3);
-    require_rank(output, 2, "output");
-    require_like(x, output, "x");
-    require_adjacent(x, "x");
-    require_adjacent(output, "output");
-    if (weight) require_adjacent_row(*weight, output, "weight");
-    if (bias) require_adjacent_row(*bias, output, "bias");
+    const NormViews views{view_of(launch, 0),
+                          optional_view_of(launch, 1),
+                          optional_view_of(launch, 2),
+                          view_of(launch, 3)};
+    views.require_adjacent_rows();
     const double eps = launch.call<Call>().eps;
-    visit_narrow_float(output.dtype, [&]<class T>(std::type_identity<T>) {
-      Rows<T> rows;
-      rows.x = x.first_as<const T>();
-      rows.weight = weight ? weight->first_as<const T>() : nullptr;
-      rows.bias = bias ? bias->first_as<const T>() : nullptr;
-      rows.output = output.first_as<T>();
-      rows.x_stride = x.strides[0];
-      rows.output_stride = output.strides[0];
-      rows.row_count = output.shape[0];
-      rows.n = output.shape[1];
-      rows.eps = eps;
-      TENON_CPU_RUN(normalize, T, rows);
+    visit_narrow_float(views.output.dtype, [&]<class T>(std::type_identity<T>) {
+      TENON_CPU_RUN(normalize, T, views.rows<T>(eps));
     });
   }
 };

@@ -142,8 +142,6 @@ class MatMulTiles : public VectorKernel<contracts::matmul_fwd::Call> {
     const View a = view_of(launch, 0);
     const View b = view_of(launch, 1);
     const View output = view_of(launch, 2);
-    require_dtype(a, output.dtype, "a");
-    require_dtype(b, output.dtype, "b");
     require_matrices(a, b, output);
     const std::size_t batch_rank = output.rank - 2;
     const std::int64_t k = a.shape[batch_rank + 1];

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernels/norm_eps.hpp"
+#include "kernels/norm_rows.hpp"
 #include "kernels/row_sums.hpp"
 #include "kernels/vector_kernel.hpp"
 #include "tenon/contracts/norm.h"
@@ -11,23 +12,10 @@
 namespace tenon::cpu {
 namespace {
 
-/// Dense or inner-contiguous rows; strides in elements.
-template <class T>
-struct Rows {
-  const T* x = nullptr;
-  const T* weight = nullptr;  ///< or null
-  T* output = nullptr;
-  std::int64_t x_stride = 0;
-  std::int64_t output_stride = 0;
-  std::int64_t row_count = 0;
-  std::int64_t n = 0;
-  double eps = 0;
-};
-
 /// Each element is read before its result is written, and a row's sum before that, so the output
 /// may be the very same view as x.
 template <class T>
-[[gnu::always_inline]] inline void normalize(const Rows<T>& rows) {
+[[gnu::always_inline]] inline void normalize(const NormRows<T>& rows) {
   for (std::int64_t row = 0; row < rows.row_count; ++row) {
     const T* x = rows.x + row * rows.x_stride;
     T* output = rows.output + row * rows.output_stride;
@@ -49,7 +37,7 @@ template <class T>
   }
 }
 
-TENON_CPU_VARIANTS(normalize, Rows)
+TENON_CPU_VARIANTS(normalize, NormRows)
 
 class RMSNormRows : public VectorKernel<contracts::rms_norm_fwd::Call> {
  public:
@@ -60,26 +48,13 @@ class RMSNormRows : public VectorKernel<contracts::rms_norm_fwd::Call> {
   using VectorKernel::VectorKernel;
 
   void launch(const Launch& launch) const {
-    const View x = view_of(launch, 0);
-    const std::optional<View> weight = optional_view_of(launch, 1);
-    const View output = view_of(launch, 2);
-    require_rank(output, 2, "output");
-    require_like(x, output, "x");
-    require_adjacent(x, "x");
-    require_adjacent(output, "output");
-    if (weight) require_adjacent_row(*weight, output, "weight");
+    const NormViews views{
+        view_of(launch, 0), optional_view_of(launch, 1), std::nullopt, view_of(launch, 2)};
+    views.require_adjacent_rows();
     const Call call = launch.call<Call>();
-    visit_narrow_float(output.dtype, [&]<class T>(std::type_identity<T>) {
-      Rows<T> rows;
-      rows.x = x.first_as<const T>();
-      rows.weight = weight ? weight->first_as<const T>() : nullptr;
-      rows.output = output.first_as<T>();
-      rows.x_stride = x.strides[0];
-      rows.output_stride = output.strides[0];
-      rows.row_count = output.shape[0];
-      rows.n = output.shape[1];
-      rows.eps = call.eps ? *call.eps : default_norm_eps(call.dtype);
-      TENON_CPU_RUN(normalize, T, rows);
+    const double eps = call.eps ? *call.eps : default_norm_eps(call.dtype);
+    visit_narrow_float(views.output.dtype, [&]<class T>(std::type_identity<T>) {
+      TENON_CPU_RUN(normalize, T, views.rows<T>(eps));
     });
   }
 };
