@@ -8,16 +8,9 @@
 namespace tenon {
 namespace {
 
-class AddRowNormFlow final : public Flow {
+class AddRowNormFlow final : public FoldedFlow {
  public:
   [[nodiscard]] std::string_view name() const override { return "add_row_norm"; }
-  [[nodiscard]] bool view_as(const FlowContext& /*context*/,
-                             std::uint32_t /*arg*/,
-                             const TensorView& tensor,
-                             const Dims& shape,
-                             TensorView& view) const override {
-    return reshape_view(tensor, shape, view);
-  }
   [[nodiscard]] bool composes() const override { return true; }
 
   // The sum goes straight to the output that returns it, and the norm reads it there.

@@ -18,19 +18,10 @@ std::int64_t splits_of(std::int64_t queries, std::int64_t keys) {
   return splits;
 }
 
-class AttentionFlow final : public Flow {
+class AttentionFlow final : public AsDeclaredFlow {
  public:
   [[nodiscard]] std::string_view name() const override { return "attention"; }
   [[nodiscard]] bool contracts() const override { return true; }
-  [[nodiscard]] bool view_as(const FlowContext& /*context*/,
-                             std::uint32_t /*arg*/,
-                             const TensorView& tensor,
-                             const Dims& shape,
-                             TensorView& view) const override {
-    if (!(tensor.shape == shape)) return false;
-    view = tensor;
-    return true;
-  }
   [[nodiscard]] bool composes() const override { return true; }
 
   [[nodiscard]] Result<void> compose(Composition& c) const override {

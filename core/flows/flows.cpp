@@ -5,21 +5,31 @@
 #include "flows/composed_flows.hpp"
 
 namespace tenon {
-namespace {
 
-// Passes tensors as they are declared.
-class DirectFlow final : public Flow {
- public:
-  [[nodiscard]] std::string_view name() const override { return "direct"; }
-  [[nodiscard]] bool view_as(const FlowContext& /*context*/,
+bool AsDeclaredFlow::view_as(const FlowContext& /*context*/,
                              std::uint32_t /*arg*/,
                              const TensorView& tensor,
                              const Dims& shape,
-                             TensorView& view) const override {
-    if (!(tensor.shape == shape)) return false;
-    view = tensor;
-    return true;
-  }
+                             TensorView& view) const {
+  if (!(tensor.shape == shape)) return false;
+  view = tensor;
+  return true;
+}
+
+bool FoldedFlow::view_as(const FlowContext& /*context*/,
+                         std::uint32_t /*arg*/,
+                         const TensorView& tensor,
+                         const Dims& shape,
+                         TensorView& view) const {
+  return reshape_view(tensor, shape, view);
+}
+
+namespace {
+
+// Passes tensors as they are declared.
+class DirectFlow final : public AsDeclaredFlow {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "direct"; }
 };
 
 // Every operand in the shape of the result; broadcast axes have stride 0.
@@ -36,16 +46,9 @@ class ElementwiseFlow final : public Flow {
 };
 
 // Folds axes: [*B, *rows] as [m, n], [*S] as [outer, n, inner].
-class RowNormFlow final : public Flow {
+class RowNormFlow final : public FoldedFlow {
  public:
   [[nodiscard]] std::string_view name() const override { return "row_norm"; }
-  [[nodiscard]] bool view_as(const FlowContext& /*context*/,
-                             std::uint32_t /*arg*/,
-                             const TensorView& tensor,
-                             const Dims& shape,
-                             TensorView& view) const override {
-    return reshape_view(tensor, shape, view);
-  }
 };
 
 // Matrices with batch axes: the last two as they are, those before broadcast.
