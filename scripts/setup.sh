@@ -6,6 +6,8 @@
 #   --test    the same, and what the tests need
 #   --check   the same, and what scripts/check.sh and the benchmarks need (default)
 #   --list    print the packages of the group and install nothing
+# With --check it also has libc++, for the test of portability: installed where apt-get need not remove anything for it,
+# else unpacked into .cache/libcxx, where the build finds it.
 # Does nothing when everything is there. Asks no question. Uses sudo when it is not run by root.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,9 +16,8 @@ run_packages=(cmake ninja-build g++ libboost-dev libboost-program-options-dev li
   libspdlog-dev libfmt-dev nlohmann-json3-dev libexpected-dev)
 test_packages=(doctest-dev libdlpack-dev python3 python3-numpy)
 check_packages=(clang-format clang-tidy clang libclang-rt-dev binutils abigail-tools libbenchmark-dev ccache git)
-# With --check, where apt-get need not remove anything for them (libunwind-dev stands against libc++-dev): one more
-# standard library for the test of portability, which says what it leaves out.
-optional_packages=(libc++-dev libc++abi-dev)
+# One more standard library for the test of portability. On many machines libunwind-dev stands against it.
+libcxx_packages=(libc++-dev libc++abi-dev)
 
 group=check list_only=no
 for argument in "$@"; do
@@ -24,7 +25,7 @@ for argument in "$@"; do
     --run | --test | --check) group=${argument#--} ;;
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
@@ -55,17 +56,50 @@ missing=()
 for package in "${packages[@]}"; do
   is_installed "$package" || missing+=("$package")
 done
-if [[ $group == check ]]; then
-  for package in "${optional_packages[@]}"; do
-    is_installed "$package" && continue
-    plan=$(apt-get -s install --no-install-recommends "$package" 2>/dev/null || echo Remv)
-    if grep -q '^Remv' <<<"$plan"; then
-      say "setup: left out $package, for which other packages would be removed"
-    else
-      missing+=("$package")
-    fi
+
+# Whether libc++ is neither installed nor unpacked.
+lacks_libcxx() {
+  [[ $group == check && ! -e $root/.cache/libcxx/usr ]] || return 1
+  for package in "${libcxx_packages[@]}"; do
+    is_installed "$package" || return 0
   done
+  return 1
+}
+
+# Prints the first dependency of a package that has a version in its name: libc++-dev depends on libc++-14-dev.
+versioned() { LC_ALL=C apt-cache depends "$1" 2>/dev/null | sed -n 's/^ *Depends: *\(.*-[0-9].*\)/\1/p' | head -1; }
+
+# Unpacks libc++ and what it needs beside everything else, where no other package can stand against it.
+unpack_libcxx() {
+  local folder=$root/.cache/libcxx headers number
+  headers=$(versioned libc++-dev)
+  number=${headers//[!0-9]/}
+  if [[ -z $number ]]; then
+    say "setup: left out libc++: apt-get knows no libc++-dev"
+    return
+  fi
+  rm -rf "$folder"
+  mkdir -p "$folder/packages"
+  if ! (cd "$folder/packages" && apt-get download -q "libc++-$number-dev" "libc++1-$number" "libc++abi-$number-dev" \
+    "libc++abi1-$number" "libunwind-$number") >"$folder/download.log" 2>&1; then
+    say "setup: left out libc++: its packages could not be downloaded ($folder/download.log says why)"
+    return
+  fi
+  for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder"; done
+  rm -rf "$folder/packages" "$folder/download.log"
+  say "setup: unpacked libc++ $number into .cache/libcxx, for installing it would remove other packages"
+}
+
+unpack=no
+if lacks_libcxx; then
+  plan=$(apt-get -s install --no-install-recommends "${libcxx_packages[@]}" 2>/dev/null || echo Remv)
+  if grep -q '^Remv' <<<"$plan"; then
+    unpack=yes
+  else
+    missing+=("${libcxx_packages[@]}")
+  fi
 fi
+if ((${#missing[@]} == 0)) && [[ $unpack == yes ]]; then unpack_libcxx; fi
 if ((${#missing[@]} == 0)); then
   say "setup: all ${#packages[@]} packages are installed"
   exit 0
@@ -88,3 +122,4 @@ if ! { "${as_root[@]}" apt-get update -q && install_packages; } >"$log" 2>&1; th
   die "apt-get could not install ${missing[*]}; its output is above"
 fi
 say "setup: installed ${#missing[@]} packages"
+if [[ $unpack == yes ]]; then unpack_libcxx; fi

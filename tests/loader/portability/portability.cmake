@@ -1,6 +1,8 @@
 # One plugin, built by other compilers and against other standard libraries than the host; all are loaded into one
 # process. Only compiler and library differ: the options are those of tenon_add_plugin().
 set(TENON_LIBCXX_FLAGS "-stdlib=libc++" CACHE STRING "Options with which clang++ takes libc++ (package libc++-dev)")
+# Where scripts/setup.sh unpacks libc++ if it cannot be installed.
+set(libcxx_unpacked "${PROJECT_SOURCE_DIR}/.cache/libcxx")
 set(portable_folder "${CMAKE_CURRENT_BINARY_DIR}/portable")
 set(portable_files "")
 set(portable_names "")
@@ -41,12 +43,25 @@ if(TENON_CXX_clang)
   tenon_portable_plugin(clangxx "${portable_source}" ${TENON_CXX_clang} -std=c++20)
   file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/libcxx.cpp" "#include <map>\nint main() { return std::map<int, int>().empty() ? 0 : 1; }\n")
   separate_arguments(libcxx_flags NATIVE_COMMAND "${TENON_LIBCXX_FLAGS}")
-  execute_process(COMMAND ${TENON_CXX_clang} ${libcxx_flags} "${CMAKE_CURRENT_BINARY_DIR}/libcxx.cpp"
-    -o "${CMAKE_CURRENT_BINARY_DIR}/libcxx" RESULT_VARIABLE libcxx_result OUTPUT_QUIET ERROR_QUIET)
+  set(libcxx_probe "${CMAKE_CURRENT_BINARY_DIR}/libcxx.cpp" -o "${CMAKE_CURRENT_BINARY_DIR}/libcxx")
+  execute_process(COMMAND ${TENON_CXX_clang} ${libcxx_flags} ${libcxx_probe}
+    RESULT_VARIABLE libcxx_result OUTPUT_QUIET ERROR_QUIET)
+  file(GLOB libcxx_root LIST_DIRECTORIES true "${libcxx_unpacked}/usr/lib/llvm-*")
+  if(NOT libcxx_result EQUAL 0 AND libcxx_root)
+    # Beside the plugins, where a run path below $ORIGIN finds them; all three are named, because a run path serves
+    # the library that has it alone.
+    file(GLOB libcxx_files "${libcxx_root}/lib/lib*.so.1*")
+    file(COPY ${libcxx_files} DESTINATION "${portable_folder}/libcxx" FOLLOW_SYMLINK_CHAIN)
+    set(libcxx_flags -nostdinc++ -isystem "${libcxx_root}/include/c++/v1" -nostdlib++ "-L${portable_folder}/libcxx"
+      -Wl,--no-as-needed -l:libc++.so.1 -l:libc++abi.so.1 -l:libunwind.so.1 "-Wl,-rpath,$ORIGIN/libcxx"
+      "-Wl,-rpath-link,${portable_folder}/libcxx")
+    execute_process(COMMAND ${TENON_CXX_clang} ${libcxx_flags} ${libcxx_probe}
+      RESULT_VARIABLE libcxx_result OUTPUT_QUIET ERROR_QUIET)
+  endif()
   if(libcxx_result EQUAL 0)
     tenon_portable_plugin(libcxx "${portable_source}" ${TENON_CXX_clang} -std=c++17 ${libcxx_flags})
   else()
-    list(APPEND portable_skipped "libc++: clang++ does not find it (packages libc++-dev and libc++abi-dev)")
+    list(APPEND portable_skipped "libc++: clang++ does not find it (packages libc++-dev and libc++abi-dev, or scripts/setup.sh)")
   endif()
 else()
   list(APPEND portable_skipped "clang with libstdc++ and with libc++: clang++ is not installed")
