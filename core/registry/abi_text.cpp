@@ -26,30 +26,35 @@ std::size_t sequence_length(std::string_view text) noexcept {
   return 0;
 }
 
-std::string cleaned(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t n = sequence_length(text);
-    if (n == 0) {
-      out += '?';
-      text.remove_prefix(1);
-    } else {
-      out.append(text.substr(0, n));
-      text.remove_prefix(n);
-    }
-  }
-  return out;
-}
-
 template <std::size_t N>
 std::string array_text(const char (&chars)[N]) {
-  return cleaned(std::string_view(chars, strnlen(chars, N)));
+  return clean_text(std::string_view(chars, strnlen(chars, N)));
 }
 
 constexpr std::uint64_t kMaxItems = 4096;
 
 }  // namespace
+
+std::string clean_text(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t n = sequence_length(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    if (n == 0) {
+      out += '?';
+    } else if (first < 0x20 || first == 0x7f) {
+      out += "\\x";
+      out += kDigits[first / 16];
+      out += kDigits[first % 16];
+    } else {
+      out.append(text.substr(0, n));
+    }
+    text.remove_prefix(n == 0 ? 1 : n);
+  }
+  return out;
+}
 
 bool valid_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
@@ -81,7 +86,7 @@ Value value_of(const tenon_value& v, int depth) {
                    : Value("dtype " + std::to_string(d.code) + "/" + std::to_string(d.bits));
     }
     case TENON_VALUE_STR:
-      return readable ? Value(cleaned({static_cast<const char*>(v.data), v.count})) : Value("");
+      return readable ? Value(clean_text({static_cast<const char*>(v.data), v.count})) : Value("");
     case TENON_VALUE_INTS: {
       ValueList list;
       for (std::uint64_t i = 0; readable && i < v.count; ++i) {

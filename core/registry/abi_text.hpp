@@ -22,6 +22,10 @@ namespace tenon::detail {
 /// Whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 [[nodiscard]] bool valid_utf8(std::string_view text) noexcept;
 
+/// A plugin's text as one line that forges none of ours: control characters, line ends among them,
+/// become `\x0a`; what is no UTF-8 is replaced.
+[[nodiscard]] std::string clean_text(std::string_view text);
+
 /// Sizes above this are no struct of ours.
 inline constexpr std::uint64_t kMaxStructBytes = std::uint64_t{64} * 1024;
 
@@ -44,7 +48,7 @@ template <class T>
   return reason;
 }
 
-/// The text of a reason, cut at its array's end; invalid UTF-8 is replaced.
+/// The text of a reason, cut at its array's end, as clean_text makes it.
 [[nodiscard]] std::string text_of(const tenon_reason& reason);
 [[nodiscard]] std::string attribute_of(const tenon_reason& reason);
 /// A value of a plugin or call as ours. Bounded; unknown kinds give none.

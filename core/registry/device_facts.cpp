@@ -4,18 +4,19 @@
 
 namespace tenon {
 
+using detail::clean_text;
 using detail::str_of;
 using detail::view_of;
 
 DeviceFacts::DeviceFacts(const tenon_device& d) {
   Fields f;
   f.kind = view_of(d.kind);
-  f.arch = view_of(d.arch);
-  f.name = view_of(d.name);
-  f.pci = view_of(d.pci);
-  f.uuid = view_of(d.uuid);
+  f.arch = clean_text(view_of(d.arch));
+  f.name = clean_text(view_of(d.name));
+  f.pci = clean_text(view_of(d.pci));
+  f.uuid = clean_text(view_of(d.uuid));
   for (std::uint64_t i = 0; d.runs_archs != nullptr && i < d.n_runs_archs; ++i) {
-    f.runs_archs.emplace_back(view_of(d.runs_archs[i]));
+    f.runs_archs.push_back(clean_text(view_of(d.runs_archs[i])));
   }
   f.index = d.index;
   f.dlpack_type = d.dlpack_type;

@@ -42,8 +42,9 @@ std::string name_fault(tenon_str name, std::string_view extra = "") {
                        c == '-' || c == '_' || c == '.';
     if (plain || extra.find(c) != std::string_view::npos) continue;
     const bool ascii = static_cast<unsigned char>(c) < 0x80;
-    return "'" + std::string(text) + "' has " +
-           (ascii ? std::string("the character '") + c + "'" : "a character outside of ASCII");
+    return "'" + detail::clean_text(text) + "' has " +
+           (ascii ? "the character '" + detail::clean_text({&c, 1}) + "'"
+                  : "a character outside of ASCII");
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tenon/loader/abi_version.hpp"
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -81,7 +82,7 @@ FileResult<PluginNote> parse_note(std::span<const std::byte> descriptor) {
     return out;
   };
   note.id = texts[0];
-  note.version = texts[1];
+  note.version = printable_line(texts[1]);
   note.archs = lines(texts[2]);
   note.depends = lines(texts[3]);
   return note;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/core/device_table.hpp"
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -158,8 +159,10 @@ void PluginHost::log(int level, std::string_view text) const {
   constexpr std::size_t kMaxBytes = 8192;
   const auto alive = engines();
   if (!alive.empty()) {
-    alive.front()->log(
-        std::clamp(level, TENON_LOG_ERROR, TENON_LOG_DEBUG), id_, text.substr(0, kMaxBytes));
+    // One call is one line, wherever the sink writes it.
+    alive.front()->log(std::clamp(level, TENON_LOG_ERROR, TENON_LOG_DEBUG),
+                       id_,
+                       printable_line(text.substr(0, kMaxBytes)));
   }
 }
 
