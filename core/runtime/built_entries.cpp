@@ -3,6 +3,7 @@
 
 #include "runtime/plugin_errors.hpp"
 #include "runtime/streams.hpp"
+#include "tenon/core/plugin_calls.hpp"
 
 namespace tenon {
 
@@ -32,6 +33,7 @@ BuiltEntry::~BuiltEntry() {
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
   // instance.
   wait();
+  const PluginCall running("destroy", name());
   kernel_.destroy(kernel_.state);
 }
 

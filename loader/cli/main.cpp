@@ -1,39 +1,34 @@
 // The entry of the `tenon` executable.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "app.hpp"
 #include "console.hpp"
+#include "external.hpp"
+#include "supervise.hpp"
 
 namespace {
 
-bool returned = false;
+int run(const std::vector<std::string>& words) {
+  tenon::cli::Console console = tenon::cli::Console::standard();
+  const int status = tenon::cli::run_tenon(words, console);
+  // A full disk or a closed pipe loses data: that is no success.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  console.err("tenon: the output could not be written whole\n");
+  return status == 0 ? 1 : status;
+}
 
-// A plugin that calls exit() in a launch would otherwise look like success.
-void tell_of_exit() {
-  if (returned) return;
-  (void)std::fflush(stdout);
-  constexpr char kText[] =
-      "tenon: the process was ended by exit() before the command was done, most likely by a "
-      "plugin; "
-      "nothing is finished\n";
-  (void)!write(STDERR_FILENO, kText, sizeof kText - 1);
-  _exit(1);
+/// Whether it loads no plugin here: another program's, and what a shell waits for at a key.
+bool loads_nothing(const std::vector<std::string>& words) {
+  return words.empty() || tenon::cli::is_external(words.front()) || words.front() == "--complete" ||
+         words.front() == "--version";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  (void)std::atexit(tell_of_exit);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  tenon::cli::Console console = tenon::cli::Console::standard();
-  const int status = tenon::cli::run_tenon(words, console);
-  returned = true;
-  // A full disk or a closed pipe loses data: that is no success.
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  console.err("tenon: the output could not be written whole\n");
-  return status == 0 ? 1 : status;
+  if (loads_nothing(words)) return run(words);
+  return tenon::cli::supervised([&] { return run(words); });
 }

@@ -14,7 +14,9 @@
 #include "plugin_host.hpp"
 #include "shared_object.hpp"
 #include "tenon/core/nearest.hpp"
+#include "tenon/core/plugin_calls.hpp"
 #include "tenon/loader/abi_version.hpp"
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -34,7 +36,7 @@ tenon_status guarded(F&& call, std::string& thrown) {
   try {
     return call();
   } catch (const std::exception& error) {
-    thrown = fmt::format("threw an exception: {}", error.what());
+    thrown = fmt::format("threw an exception: {}", printable_line(error.what()));
   } catch (...) {
     thrown = "threw an exception of an unknown kind";
   }
@@ -60,8 +62,11 @@ std::string account(std::string_view function,
     return fmt::format(
         "{} of plugin '{}' failed with {} and gave no reason", function, id, status_name(status));
   }
-  return fmt::format(
-      "{} of plugin '{}' failed with {}: {}", function, id, status_name(status), text);
+  return fmt::format("{} of plugin '{}' failed with {}: {}",
+                     function,
+                     id,
+                     status_name(status),
+                     printable_line(text));
 }
 
 /// REFUSED means something only from `refuse`, and what is no status is an internal error.
@@ -116,7 +121,7 @@ class Plugin final : public LoadedPlugin {
       : table_(table), host_(std::string(view_of(table.id))), build_(std::move(build)) {
     info_.id = view_of(table.id);
     info_.version = view_of(table.version);
-    info_.vendor = view_of(table.vendor);
+    info_.vendor = printable_line(view_of(table.vendor));
     info_.path = std::move(path);
     info_.build_id = std::move(build_id);
     info_.host = host_.table();
@@ -223,6 +228,7 @@ FileResult<void> Plugin::start(const std::shared_ptr<Engine>& engine,
 FileResult<void> Plugin::init() {
   tenon_reason reason = empty_reason();
   std::string thrown;
+  const PluginCall running("init", info_.id);
   const tenon_status status =
       guarded([&] { return table_.init(host_.table(), &self_, &reason); }, thrown);
   if (status != TENON_OK) {
@@ -238,6 +244,7 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
       [&]() -> FileResult<void> {
         tenon_reason reason = empty_reason();
         std::string thrown;
+        const PluginCall running("enumerate", info_.id);
         const tenon_status status = guarded(
             [&] { return table_.enumerate(self_, transaction.registrar(), &reason); }, thrown);
         if (status == TENON_OK) return {};
@@ -249,6 +256,7 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
 
 void Plugin::shut_down() {
   if (table_.shutdown != nullptr) {
+    const PluginCall running("shutdown", info_.id);
     std::string thrown;
     (void)guarded(
         [this] {

@@ -7,20 +7,33 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-static void deed(const char* where) {
+/* What stands behind "WHERE-" in the file's name; null where it begins in another way. */
+static const char* deed_of(const char* where) {
   static const char here = 0;
   Dl_info info;
   const char* name;
-  if (dladdr(&here, &info) == 0) return;
+  if (dladdr(&here, &info) == 0) return NULL;
   name = strrchr(info.dli_fname, '/');
   name = name == NULL ? info.dli_fname : name + 1;
-  if (strncmp(name, where, strlen(where)) != 0 || name[strlen(where)] != '-') return;
-  name += strlen(where) + 1;
+  if (strncmp(name, where, strlen(where)) != 0 || name[strlen(where)] != '-') return NULL;
+  return name + strlen(where) + 1;
+}
+
+static inline int is_deed(const char* where, const char* what) {
+  const char* name = deed_of(where);
+  return name != NULL && strncmp(name, what, strlen(what)) == 0;
+}
+
+static void deed(const char* where) {
+  const char* name = deed_of(where);
+  if (name == NULL) return;
   if (strncmp(name, "abort", 5) == 0) abort();
   if (strncmp(name, "exit", 4) == 0) exit(0);
   if (strncmp(name, "quick", 5) == 0) _exit(0);
+  if (strncmp(name, "raw", 3) == 0) syscall(SYS_exit_group, 0);
   if (strncmp(name, "trap", 4) == 0) raise(SIGILL);
   if (strncmp(name, "fault", 5) == 0) raise(SIGSEGV);
   if (strncmp(name, "kill", 4) == 0) raise(SIGKILL);

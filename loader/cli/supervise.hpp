@@ -1,0 +1,18 @@
+// Runs a command in a child process, so that its end is told whatever ends it.
+#pragma once
+
+#include <functional>
+
+namespace tenon::cli {
+
+/// Does the work in a child process and returns its exit status. Where the child ends in any other
+/// way than by coming back from `work` and its exit handlers, stderr says so with the function of
+/// a plugin that was running: with exit(), _exit() or the system call itself the status is never 0;
+/// with a signal this process ends by the same one. Signals of the terminal reach both, others are
+/// passed on; the child ends with this process. Under a debugger, and where no process can be
+/// made, the work is done here.
+///
+/// Must be called before there is a thread.
+int supervised(const std::function<int()>& work);
+
+}  // namespace tenon::cli

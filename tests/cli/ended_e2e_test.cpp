@@ -1,0 +1,102 @@
+// Plugins that end the process of a command: no command takes that for success, and its last words
+// name the function.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "built_command.hpp"
+
+using namespace tenon_test;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The plugin whose deed is its name, and the command that adds with it.
+class Doer {
+ public:
+  explicit Doer(const std::string& deed) : path_(command_.folder().at(deed + ".tenon.so")) {
+    fs::copy_file(TENON_DOER_PLUGIN, path_);
+  }
+  [[nodiscard]] const BuiltCommand& command() const { return command_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] Ran run(const std::string& first = "run") const {
+    return command_.run({first, "AddFwdOp", "self=4:f32", "other=4:f32", "--plugin-path", path_});
+  }
+
+ private:
+  BuiltCommand command_;
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_SUITE("cli/ended") {
+  TEST_CASE("a plugin that ends the process without a signal makes no command a success") {
+    for (const char* where : {"refuse", "build", "launch", "destroy"}) {
+      for (const char* how : {"exit", "quick", "raw"}) {
+        CAPTURE(std::string(where));
+        CAPTURE(std::string(how));
+        const Ran ran = Doer(std::string(where) + "-" + how).run();
+        CHECK(ran.status == 1);
+        CHECK(ran.out.empty());
+        CHECK_MESSAGE(contains(ran.err, std::string("in ") + where + " of 'doer:doing'"), ran.err);
+        CHECK_MESSAGE(contains(ran.err, "nothing is finished"), ran.err);
+      }
+    }
+    CHECK(Doer("refuse-quick").run("explain").status == 1);
+  }
+
+  TEST_CASE("a signal stays the command's end, and the function of the plugin is named") {
+    const Ran fault = Doer("launch-fault").run();
+    CHECK(fault.status == -SIGSEGV);
+    CHECK_MESSAGE(contains(fault.err, "ended by SIGSEGV in launch of 'doer:doing'"), fault.err);
+    const Ran aborted = Doer("build-abort").run();
+    CHECK(aborted.status == -SIGABRT);
+    CHECK_MESSAGE(contains(aborted.err, "ended by SIGABRT in build of 'doer:doing'"), aborted.err);
+    const Ran killed = Doer("refuse-kill").run();
+    CHECK(killed.status == -SIGKILL);
+    CHECK_MESSAGE(contains(killed.err, "ended by SIGKILL in refuse of 'doer:doing'"), killed.err);
+  }
+
+  TEST_CASE("a plugin's text is one line of an error and forges none") {
+    const Ran ran = Doer("launch-text").run();
+    CHECK(ran.status == 1);
+    CHECK_MESSAGE(contains(ran.err, "first\\x0a\\x1b[31mtenon: all is well\\x09and so on\n"),
+                  ran.err);
+  }
+
+  TEST_CASE("what ends the process after the work is told, and changes no status to success") {
+    const Ran works = Doer("launch-well").run();
+    CHECK(works.status == 0);
+    CHECK_MESSAGE(works.err.empty(), works.err);
+    CHECK(contains(works.out, "doer:doing"));
+    const std::vector<std::string> never{"--set-config=plugins.probe=never"};
+    const auto run = [&](const Doer& doer, const std::string& op) {
+      return doer.command().run({"run",
+                                 op,
+                                 "self=4:f32",
+                                 "other=4:f32",
+                                 "--plugin-path",
+                                 doer.path(),
+                                 "--set-config=plugins.probe=never"});
+    };
+    const Ran crash = run(Doer("destructor-abort"), "AddFwdOp");
+    CHECK(crash.status == -SIGABRT);
+    CHECK(contains(crash.out, "doer:doing"));
+    CHECK_MESSAGE(contains(crash.err, "after the command was done"), crash.err);
+    const Ran hidden = Doer("destructor-quick")
+                           .command()
+                           .run({"run", "NoSuchOp", "--set-config=plugins.probe=never"});
+    CHECK(hidden.status == 2);
+    const Doer failing("atexit-quick");
+    const Ran failed = failing.command().run({"run",
+                                              "AddFwdOp",
+                                              "self=4:f32",
+                                              "other=5:f32",
+                                              "--plugin-path",
+                                              failing.path(),
+                                              "--set-config=plugins.probe=never"});
+    CHECK(failed.status == 1);
+    CHECK_MESSAGE(contains(failed.err, "made it 0"), failed.err);
+  }
+}
