@@ -4,21 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <spawn.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <system_error>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "tenon/loader/child_process.hpp"
 #include "tenon/loader/discovery.hpp"
 
 namespace tenon::cli {
@@ -40,25 +38,6 @@ std::string contents_of(int descriptor) {
   return text;
 }
 
-/// Waits until the deadline, then kills the whole group. Its wait status.
-int wait_for(pid_t child, std::chrono::milliseconds timeout, bool& timed_out) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  int status = 0;
-  auto pause = std::chrono::microseconds(500);
-  while (true) {
-    const pid_t got = waitpid(child, &status, WNOHANG);
-    if (got == child || (got < 0 && errno != EINTR)) return status;
-    if (std::chrono::steady_clock::now() >= deadline) break;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::microseconds(20000));
-  }
-  timed_out = true;
-  (void)kill(-child, SIGKILL);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 bool is_program(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
@@ -76,32 +55,15 @@ Result<ChildResult> run_child(const std::string& program,
     return fail(ErrorCode::kInternal,
                 fmt::format("no memory for a program's output: {}", std::strerror(errno)));
   }
-  std::vector<std::string> texts{program};
-  texts.insert(texts.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  argv.reserve(texts.size() + 1);
-  for (std::string& text : texts) argv.push_back(text.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.get(), STDERR_FILENO);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  loader::ChildProcess child;
+  if (const int error = child.start({program, arguments, out.get(), err.get()}); error != 0) {
     return fail(ErrorCode::kInternal,
                 fmt::format("cannot start {}: {}", program, std::strerror(error)));
   }
   ChildResult result;
-  const int status = wait_for(child, timeout, result.timed_out);
+  result.timed_out = !child.wait_until(deadline);
+  const int status = child.end().value_or(0);
   result.status = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
   result.out = contents_of(out.get());
   result.err = contents_of(err.get());

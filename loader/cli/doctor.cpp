@@ -66,6 +66,8 @@ class Doctor {
   bool probe();
   void step(const ProbeStep& step, const ProbeReport& report);
   void registration();
+  void registered(const Json& record);
+  void ending(const ChildResult& ran);
   void rows_of(const Json& record);
 
   const DoctorOptions& options_;
@@ -183,14 +185,13 @@ void Doctor::step(const ProbeStep& step, const ProbeReport& report) {
   check.name = step.name == "check" ? "handshake" : step.name;
   check.duration_ns = step.duration_ns;
   check.found = step.said;
-  const bool last = &step == &report.steps.back();
   if (!step.done) {
     check.verdict = CheckVerdict::kFail;
     check.found = report.text;
     check.fix = fmt::format("'gdb --args {} devices {} 2 x 600' runs the same steps",
                             loader::find_probe_helper(),
                             out_.path);
-  } else if (last && report.verdict == ProbeVerdict::kFailed) {
+  } else if (step.failed) {
     check.verdict = CheckVerdict::kFail;
     check.fix = step.name == "load" ? "install what it needs, or link it with an $ORIGIN run path"
                                     : "the plugin says why; correct that";
@@ -202,8 +203,9 @@ void Doctor::step(const ProbeStep& step, const ProbeReport& report) {
         step.name);
   }
   if (check.found.empty()) {
-    check.found =
-        step.name == "check" ? "the exported object lies in the plugin and is sound" : "came back";
+    check.found = step.name == "check"  ? "the exported object lies in the plugin and is sound"
+                  : step.name == "exit" ? "its destructors and exit handlers let the process end"
+                                        : "came back";
   }
   out_.checks.push_back(std::move(check));
 }
@@ -249,6 +251,41 @@ void Doctor::rows_of(const Json& record) {
   }
 }
 
+/// What became of a child that had done its work. Nothing where it ended well: the probe says so.
+void Doctor::ending(const ChildResult& ran) {
+  constexpr std::string_view kWork = "'tenon plugins' with this plugin did its work, and then";
+  const std::string fix = "correct the plugin's destructors and exit handlers (atexit)";
+  if (ran.timed_out) {
+    add("exit",
+        CheckVerdict::kFail,
+        fmt::format("{} did not end within {} ms", kWork, options_.timeout.count()),
+        fix);
+  } else if (ran.status != 0) {
+    add("exit",
+        CheckVerdict::kFail,
+        fmt::format("{} ended with status {}: {}", kWork, ran.status, ran.err),
+        fix);
+  }
+}
+
+void Doctor::registered(const Json& record) {
+  const auto count = [&](const char* list) { return record.value(list, Json::array()).size(); };
+  const std::uint64_t kernel_types = record.value("kernel_types", std::uint64_t{0});
+  const bool brings_something = kernel_types + count("targets") + count("kinds") +
+                                    count("rejected_rows") + count("pending") !=
+                                0;
+  add("registration",
+      brings_something ? CheckVerdict::kPass : CheckVerdict::kWarn,
+      fmt::format("{} kernel types for {} ops, {} targets, {} device kinds",
+                  kernel_types,
+                  count("ops"),
+                  count("targets"),
+                  count("kinds")),
+      brings_something ? ""
+                       : "it serves no call: hand rows to the registrar in enumerate (in C++: name "
+                         "them in TENON_PLUGIN), unless it brings manifest entries alone");
+}
+
 void Doctor::registration() {
   std::vector<std::string> words{
       "plugins", "list", "--json", "--plugin-path", out_.path, "--set-config=plugins.probe=never"};
@@ -266,16 +303,12 @@ void Doctor::registration() {
                                  ran->err),
                "run that command for the whole account");
   }
+  ending(*ran);
   for (const Json& record : listing["plugins"]) {
     if (record.value("path", "") != out_.path) continue;
     const std::string state = record.value("state", "");
     if (state == "active") {
-      pass("registration",
-           fmt::format("{} kernel types for {} ops, {} targets, {} device kinds",
-                       record.value("kernel_types", 0),
-                       record.value("ops", Json::array()).size(),
-                       record.value("targets", Json::array()).size(),
-                       record.value("kinds", Json::array()).size()));
+      registered(record);
     } else {
       add("registration",
           CheckVerdict::kFail,

@@ -97,9 +97,19 @@ Result<void> require_device(const Session& session, const PreparedCall& call) {
   const std::string key = fmt::format("devices.visible.{}", call.device.kind.name());
   if (const auto& visible = session.config().get(key); !visible.key.empty())
     hint += fmt::format("; {} ({}) is {}", key, visible.from(), visible.value.to_string());
+  std::vector<std::string> unused;
   for (const PluginRecord& plugin : call.snapshot->plugins()) {
     if (plugin.state == PluginState::kActive || plugin.state == PluginState::kShadowed) continue;
-    hint += fmt::format("; {} is not in use ({})", plugin.path, plugin.reason);
+    unused.push_back(fmt::format(
+        "plugin {} is {}", plugin.id.empty() ? plugin.path : plugin.id, name_of(plugin.state)));
+  }
+  // Reasons are long, and were told when the plugins were looked at.
+  if (!unused.empty()) {
+    constexpr std::size_t kMost = 4;
+    const bool cut = unused.size() > kMost;
+    if (cut) unused.resize(kMost);
+    hint += fmt::format(
+        "; {}{}; 'tenon plugins' says why", fmt::join(unused, ", "), cut ? ", ..." : "");
   }
   return fail(std::move(found).error().with_hint(std::move(hint)));
 }

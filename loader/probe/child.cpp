@@ -12,6 +12,7 @@
 #include <time.h>
 #include <vector>
 
+#include "tenon/core/plugin_record.hpp"
 #include "tenon/loader/memory_map.hpp"
 #include "tenon/loader/plugin_library.hpp"
 #include "tenon/plugin.h"
@@ -120,7 +121,8 @@ std::string call(tenon_reason& reason, F&& function) {
     const tenon_status status = function();
     if (status == TENON_OK) return {};
     const std::string text = text_of(reason);
-    return "status " + std::to_string(status) + (text.empty() ? "" : ": " + text);
+    const std::string name(status_name(status));
+    return text.empty() ? name + ", without a text" : name + ": " + text;
   } catch (const std::exception& error) {
     return std::string("threw an exception: ") + error.what();
   } catch (...) {
@@ -181,8 +183,8 @@ void try_plugin(const std::string& file, bool devices, Record& record) {
     record.end("no entry symbol " TENON_PLUGIN_SYMBOL);
     return record.failed("check");
   }
-  // It stays for the process, as the plugin may expect.
-  static Services services;
+  // It stays for the process, as the plugin may expect: its destructors may call it.
+  static Services& services = *new Services();
   static tenon_host host;
   host = host_of(services);
   const auto image = loader::LoadedImage::of_handle(handle);

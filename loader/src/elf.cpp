@@ -120,6 +120,8 @@ struct DynamicEntries {
   std::uint64_t sysv_hash = 0;
   std::optional<std::uint64_t> soname;  ///< indices into the strings
   std::vector<std::uint64_t> needed;
+  std::optional<std::uint64_t> rpath;
+  std::optional<std::uint64_t> runpath;
 };
 
 class Reader {
@@ -323,6 +325,8 @@ FileResult<DynamicEntries> Reader::read_dynamic_entries(const Segment& segment) 
     if (tag == 6) symbols_ = offset_of(value).value_or(0);
     if (tag == 10) strings_bytes_ = value;
     if (tag == 14) entries.soname = value;
+    if (tag == 15) entries.rpath = value;
+    if (tag == 29) entries.runpath = value;
     if (tag == 0x6ffffef5) entries.gnu_hash = offset_of(value).value_or(0);
   }
   return entries;
@@ -342,6 +346,8 @@ FileResult<void> Reader::read_dynamic() {
   for (std::uint64_t index : entries->needed) {
     if (auto name = name_at(index)) file_.needed.push_back(std::move(*name));
   }
+  const auto path = entries->runpath ? entries->runpath : entries->rpath;
+  if (path) file_.run_path = name_at(*path).value_or("");
   if (entries->soname) file_.soname = name_at(*entries->soname).value_or("");
   if (entries->gnu_hash != 0) {
     file_.exports_entry = find_by_gnu_hash(entries->gnu_hash, TENON_PLUGIN_SYMBOL);

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <optional>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,7 +19,10 @@
 
 #include <fmt/format.h>
 
+#include "probe_ending.hpp"
+#include "tenon/loader/child_process.hpp"
 #include "tenon/loader/discovery.hpp"
+#include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -29,7 +31,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxOutputBytes = 4096;
-constexpr int kRecordDescriptor = 3;  // of the child
 
 struct Pipe {
   Descriptor read;
@@ -59,79 +60,18 @@ std::string make_nonce() {
   return fmt::format("{:016x}{:016x}", random[0], random[1]);
 }
 
-/// A child process in a group of its own.
-class Child {
- public:
-  Child() = default;
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { (void)end(); }
-
-  /// Starts it with nothing but the two pipes and no input. The system's error, or 0.
-  int start(const ProbeRequest& request, const std::string& nonce, int record, int output);
-  /// Whether it has ended, without waiting.
-  [[nodiscard]] bool has_ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid != 0;
-  }
-  /// Kills what is left of its group; its wait status, or nothing where somebody else took that.
-  std::optional<int> end();
-
- private:
-  pid_t pid_ = 0;
-};
-
-int Child::start(const ProbeRequest& request, const std::string& nonce, int record, int output) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, record, kRecordDescriptor);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-  posix_spawn_file_actions_addclosefrom_np(&actions, kRecordDescriptor + 1);
-#endif
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+/// What the child is started with: nothing but the two pipes.
+ChildSpec spec_of(const ProbeRequest& request, const std::string& nonce, int record, int output) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(request.timeout).count();
-  std::array<std::string, 6> words{request.helper,
-                                   std::string(name_of(request.part)),
-                                   request.file,
-                                   std::to_string(kRecordDescriptor),
-                                   nonce,
-                                   std::to_string(std::max<std::int64_t>(seconds, 1))};
-  std::array<char*, 7> argv{};
-  std::transform(words.begin(), words.end(), argv.begin(), [](auto& word) { return word.data(); });
-  const int error =
-      posix_spawn(&pid_, request.helper.c_str(), &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) pid_ = 0;
-  return error;
-}
-
-std::optional<int> Child::end() {
-  if (pid_ == 0) return std::nullopt;
-  // First the group, while the child's own number cannot be given to another.
-  (void)kill(-pid_, SIGKILL);
-  int status = 0;
-  pid_t got = 0;
-  do {
-    got = waitpid(pid_, &status, 0);
-  } while (got < 0 && errno == EINTR);
-  const bool ours = got == pid_;
-  pid_ = 0;
-  return ours ? std::optional(status) : std::nullopt;
+  return {request.helper,
+          {std::string(name_of(request.part)),
+           request.file,
+           std::to_string(ChildProcess::kRecordDescriptor),
+           nonce,
+           std::to_string(std::max<std::int64_t>(seconds, 1))},
+          output,
+          output,
+          record};
 }
 
 /// What a child has written so far.
@@ -140,7 +80,9 @@ struct Heard {
   std::string output;
   bool record_open = true;
   bool output_open = true;
+  std::optional<Clock::time_point> exit_began;
 };
+constexpr std::string_view kExitLine = "\nbegin\texit\n";
 
 /// Takes what is there; false at the end of the pipe.
 bool drain(int descriptor, std::string& into) {
@@ -155,37 +97,32 @@ bool drain(int descriptor, std::string& into) {
   }
 }
 
-bool is_finished(std::string_view record) {
-  if (!record.ends_with('\n')) return false;
-  record.remove_suffix(1);
-  const std::size_t start = record.rfind('\n');
-  const std::string_view last = start == std::string_view::npos ? record : record.substr(start + 1);
-  return last.starts_with("ok\t") || last.starts_with("failed\t");
-}
-
-/// Listens until the record is finished, the child has ended, or the deadline is there. False at
-/// the deadline.
-bool listen(const Child& child,
+/// Listens until the child has ended, or the deadline is there. False at the deadline.
+bool listen(const ChildProcess& child,
             const Pipe& record,
             const Pipe& output,
             Clock::time_point deadline,
             Heard& heard) {
   while (true) {
-    // A descendant may hold the pipes open, so the child itself is looked at now and then.
+    // A descendant may hold the pipes open, so the child itself is looked at.
     const bool ended = child.has_ended();
     if (heard.record_open) heard.record_open = drain(record.read.get(), heard.record);
     if (heard.output_open) heard.output_open = drain(output.read.get(), heard.output);
     if (heard.output.size() > kMaxOutputBytes) {
       heard.output.erase(0, heard.output.size() - kMaxOutputBytes);
     }
-    if (ended || is_finished(heard.record) || heard.record.size() > kMaxRecordBytes) return true;
+    if (!heard.exit_began && heard.record.find(kExitLine) != std::string::npos)
+      heard.exit_began = Clock::now();
+    if (ended || heard.record.size() > kMaxRecordBytes) return true;
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
-    constexpr std::int64_t kLook = 20;
-    std::array<pollfd, 2> waited{pollfd{heard.record_open ? record.read.get() : -1, POLLIN, 0},
-                                 pollfd{heard.output_open ? output.read.get() : -1, POLLIN, 0}};
-    (void)poll(waited.data(), waited.size(), static_cast<int>(std::min(left, kLook)));
+    // The child's end wakes this up where there is a descriptor for it.
+    const std::int64_t look = child.descriptor() < 0 ? 2 : 60000;
+    std::array<pollfd, 3> waited{pollfd{heard.record_open ? record.read.get() : -1, POLLIN, 0},
+                                 pollfd{heard.output_open ? output.read.get() : -1, POLLIN, 0},
+                                 pollfd{child.descriptor(), POLLIN, 0}};
+    (void)poll(waited.data(), waited.size(), static_cast<int>(std::min(left, look)));
   }
 }
 
@@ -206,18 +143,43 @@ void read_record(std::string_view record, const std::string& nonce, ProbeReport&
     const auto words = split(line, '\t');
     if (words.size() < 2) continue;
     if (words[0] == "begin") {
-      report.steps.push_back({std::string(words[1]), false, 0, {}});
+      report.steps.push_back({printable_line(words[1]), false, false, 0, {}});
     } else if (words[0] == "end" && words.size() >= 4 && !report.steps.empty()) {
       ProbeStep& step = report.steps.back();
-      step.done = step.name == words[1];
+      step.done = step.name == printable_line(words[1]);
       (void)std::from_chars(words[2].data(), words[2].data() + words[2].size(), step.duration_ns);
-      step.said = words[3];
+      step.said = printable_line(words[3]);
     } else if (words[0] == "ok" && words[1] == nonce) {
       report.verdict = ProbeVerdict::kSurvived;
     } else if (words[0] == "failed" && words[1] == nonce) {
       report.verdict = ProbeVerdict::kFailed;
+      if (report.steps.empty()) continue;
+      report.steps.back().failed = true;
+      report.text = report.steps.back().said;
     }
   }
+}
+
+/// The record's last word holds only where the child then ended as a process does, its exit
+/// handlers and destructors run.
+void judge_ending(std::optional<int> status,
+                  bool in_time,
+                  const std::string& nonce,
+                  const Heard& heard,
+                  ProbeReport& report) {
+  const bool well =
+      in_time && (!status || (WIFEXITED(*status) && WEXITSTATUS(*status) == good_ending(nonce)));
+  if (report.verdict == ProbeVerdict::kDied) return;
+  if (!well) {
+    report.verdict = ProbeVerdict::kDied;
+    return;
+  }
+  if (report.steps.empty() || report.steps.back().name != "exit" || !heard.exit_began) return;
+  ProbeStep& step = report.steps.back();
+  step.done = true;
+  step.duration_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - *heard.exit_began)
+          .count());
 }
 
 std::string where_it_was(const ProbeReport& report) {
@@ -225,6 +187,8 @@ std::string where_it_was(const ProbeReport& report) {
   const ProbeStep& last = report.steps.back();
   if (last.done) return fmt::format("after {}", last.name);
   if (last.name == "load") return "in a static constructor, its own or of a library that it needs";
+  if (last.name == "exit")
+    return "in a destructor or exit handler, its own or of a library that it needs";
   if (last.name == "threads") return "in a thread that it had started";
   return fmt::format("in {}", last.name);
 }
@@ -248,7 +212,8 @@ std::string last_words(std::string_view output) {
   const std::size_t start = output.rfind('\n');
   std::string_view line = start == std::string_view::npos ? output : output.substr(start + 1);
   constexpr std::size_t kMaxBytes = 200;
-  return line.empty() ? std::string() : fmt::format("; it wrote: {}", line.substr(0, kMaxBytes));
+  return line.empty() ? std::string()
+                      : fmt::format("; it wrote: {}", printable_line(line.substr(0, kMaxBytes)));
 }
 
 bool is_executable(const std::string& path) {
@@ -273,8 +238,9 @@ ProbeReport run_probe(const ProbeRequest& request) {
     return report;
   }
   const std::string nonce = make_nonce();
-  Child child;
-  if (const int error = child.start(request, nonce, record->write.get(), output->write.get());
+  ChildProcess child;
+  if (const int error =
+          child.start(spec_of(request, nonce, record->write.get(), output->write.get()));
       error != 0) {
     report.text = fmt::format("'{}' cannot be started: {}", request.helper, std::strerror(error));
     return report;
@@ -290,6 +256,7 @@ ProbeReport run_probe(const ProbeRequest& request) {
   report.verdict = ProbeVerdict::kDied;
   report.output = heard.output;
   read_record(std::string_view(heard.record).substr(0, kMaxRecordBytes), nonce, report);
+  judge_ending(status, in_time, nonce, heard, report);
   report.duration_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
   if (report.verdict == ProbeVerdict::kDied && report.steps.empty()) {
@@ -303,9 +270,7 @@ ProbeReport run_probe(const ProbeRequest& request) {
   report.killed_from_outside =
       in_time && status && WIFSIGNALED(*status) &&
       (WTERMSIG(*status) == SIGKILL || WTERMSIG(*status) == SIGTERM || WTERMSIG(*status) == SIGINT);
-  if (report.verdict == ProbeVerdict::kFailed) {
-    report.text = report.steps.empty() ? std::string() : report.steps.back().said;
-  } else if (report.verdict == ProbeVerdict::kDied && !in_time) {
+  if (report.verdict == ProbeVerdict::kDied && !in_time) {
     report.text = fmt::format(
         "it did not come back within {} ms, {}", request.timeout.count(), where_it_was(report));
   } else if (report.verdict == ProbeVerdict::kDied) {

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "atomic_file.hpp"
+#include "needed_files.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -96,7 +97,8 @@ ProbeSubject subject_of(const FoundFile& file) {
   return {file.record.path,
           file.identity,
           file.elf.build_id,
-          file.elf.note ? file.elf.note->depends : std::vector<std::string>()};
+          file.elf.note ? file.elf.note->depends : std::vector<std::string>(),
+          needed_files(file.record.path, file.elf)};
 }
 
 std::string probe_key(const ProbeSubject& subject) {
@@ -107,6 +109,11 @@ std::string probe_key(const ProbeSubject& subject) {
                                 host_build());
   for (const std::string& path : subject.depends) {
     key += fmt::format(", {} {}", path, identity_of(path));
+  }
+  // A library that was replaced may have kept its time and size.
+  for (const std::string& path : subject.libraries) {
+    const auto identity = identify(path);
+    key += fmt::format(", {} {}#{}", path, identity_of(path), identity ? identity->inode : 0);
   }
   return key;
 }

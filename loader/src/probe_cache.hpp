@@ -16,12 +16,13 @@ struct ProbeSubject {
   std::string path;
   FileIdentity identity;
   std::string build_id;
-  std::vector<std::string> depends;  ///< of its note
+  std::vector<std::string> depends;    ///< of its note
+  std::vector<std::string> libraries;  ///< that it brings along, see needed_files()
 };
 [[nodiscard]] ProbeSubject subject_of(const FoundFile& file);
 
 /// Everything that a probe's result depends on, as text: the plugin's build and file, this host's
-/// build, and the files that the plugin's note names.
+/// build, the files that the plugin's note names, and the libraries that it brings along.
 [[nodiscard]] std::string probe_key(const ProbeSubject& subject);
 
 /// The build id of the library or executable that holds this code; its size and time without one.

@@ -22,9 +22,10 @@ OnceState<FileResult<void>>& verdict_of(const std::string& key) {
 }
 
 constexpr std::string_view kUntilChanged =
-    "It is put aside until the file, or one that its note names as depends, changes; `tenon "
-    "plugins "
-    "doctor` shows each step, plugins.probe: never loads it all the same";
+    "It is put aside until it changes, or a file that its note names as depends, or a library that "
+    "it brings along; `tenon plugins doctor` shows each step, plugins.probe: never loads it all "
+    "the "
+    "same";
 constexpr std::string_view kUntilNextStart =
     "Somebody else may have ended that child, so the plugin is tried again at the next start";
 

@@ -37,6 +37,19 @@ class BuiltCommand {
   /// Runs `tenon WORDS` in the temporary folder, its output going to `out_file` where one is named.
   [[nodiscard]] Ran run(const std::vector<std::string>& words,
                         const std::string& out_file = {}) const {
+    const pid_t child = start(words, out_file);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    Ran ran;
+    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    if (out_file.empty()) ran.out = contents(folder_.at("stdout"));
+    ran.err = contents(folder_.at("stderr"));
+    return ran;
+  }
+
+  /// Starts it, and leaves it to the test to wait for it.
+  [[nodiscard]] pid_t start(const std::vector<std::string>& words,
+                            const std::string& out_file = {}) const {
     std::vector<std::string> texts{TENON_EXECUTABLE};
     texts.insert(texts.end(), words.begin(), words.end());
     std::vector<std::string> environment{"HOME=" + folder_.at("home"),
@@ -63,13 +76,7 @@ class BuiltCommand {
         posix_spawn(&child, TENON_EXECUTABLE, &actions, nullptr, argv.data(), envp.data());
     posix_spawn_file_actions_destroy(&actions);
     REQUIRE(started == 0);
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    Ran ran;
-    ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    if (out_file.empty()) ran.out = contents(out);
-    ran.err = contents(err);
-    return ran;
+    return child;
   }
 
   /// The document that `tenon WORDS --json` prints; the words must be right.

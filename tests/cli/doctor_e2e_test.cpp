@@ -1,7 +1,10 @@
 // `tenon plugins doctor`, and what probes leave for the next process, with the built command.
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "built_command.hpp"
@@ -34,6 +37,27 @@ nlohmann::json plugin_at(const nlohmann::json& listing, const std::string& path)
   }
   FAIL("not listed: " << path);
   return {};
+}
+
+/// How many processes have these words among their arguments; one that has ended has none.
+std::size_t processes_with(const std::string& word, const std::string& other = {}) {
+  std::size_t found = 0;
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    std::ifstream file(process.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    found += contains(line, word) && contains(line, other) ? 1 : 0;
+  }
+  return found;
+}
+
+template <class Condition>
+bool soon(const Condition& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (holds()) return true;
+  }
+  return false;
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -118,7 +142,53 @@ TEST_SUITE("cli/doctor") {
     CHECK(contains(text(checks["init"], "found"), "did not come back within 2000 ms"));
 
     checks = checks_of(command.json({"plugins", "doctor", fake_path("init-error")}, 1));
-    CHECK(contains(text(checks["init"], "found"), "licence has run out"));
+    CHECK(contains(text(checks["init"], "found"), "UNAVAILABLE: the fake's licence has run out"));
+    CHECK(checks["init"]["verdict"] == "fail");
+    CHECK(checks["exit"]["verdict"] == "pass");
+  }
+
+  TEST_CASE("what a plugin does when the process ends is a check of its own") {
+    const BuiltCommand command;
+    const auto exit_of = [&](const char* name, const std::vector<std::string>& more = {}) {
+      const std::string plugin = command.folder().at(std::string(name) + ".tenon.so");
+      fs::copy_file(TENON_DOER_PLUGIN, plugin);
+      std::vector<std::string> words{"plugins", "doctor", plugin};
+      words.insert(words.end(), more.begin(), more.end());
+      return checks_of(command.json(words, 1))["exit"];
+    };
+    for (const char* name : {"destructor-abort", "atexit-fault", "destructor-quick"}) {
+      const auto check = exit_of(name);
+      CAPTURE(std::string(name));
+      CHECK(check["verdict"] == "fail");
+      CHECK(contains(text(check, "found"), "in a destructor or exit handler"));
+    }
+    CHECK(contains(text(exit_of("destructor-hang", {"--timeout", "2"}), "found"),
+                   "did not come back within 2000 ms"));
+  }
+
+  TEST_CASE("a plugin that registers nothing is warned about") {
+    const Ran shown = BuiltCommand().run({"plugins", "doctor", fake_path("no-rows")});
+    CHECK(shown.status == 0);
+    auto checks = checks_of(BuiltCommand().json({"plugins", "doctor", fake_path("no-rows")}));
+    CHECK(checks["registration"]["verdict"] == "warn");
+    CHECK(contains(text(checks["registration"], "fix"), "enumerate"));
+  }
+
+  TEST_CASE("a doctor that is killed leaves none of its processes behind") {
+    const BuiltCommand command;
+    const std::string plugin = command.folder().at("init-hang.tenon.so");
+    fs::copy_file(TENON_DOER_PLUGIN, plugin);
+    for (const int number : {SIGKILL, SIGTERM, SIGINT}) {
+      CAPTURE(number);
+      const pid_t doctor = command.start({"plugins", "doctor", plugin});
+      REQUIRE(soon([&] { return processes_with(plugin, "tenon-probe") == 1; }));
+      REQUIRE(kill(doctor, number) == 0);
+      int status = 0;
+      REQUIRE(waitpid(doctor, &status, 0) == doctor);
+      CHECK(WIFSIGNALED(status));
+      CHECK(WTERMSIG(status) == number);
+      CHECK(soon([&] { return processes_with(plugin) == 0; }));
+    }
   }
 
   TEST_CASE("rows that would be left out are checks of their own, with the nearest name") {
@@ -187,6 +257,21 @@ TEST_SUITE("cli/probes") {
     CHECK(contains(devices.out + devices.err, "quarantined"));
     CHECK(contains(devices.out, "cpu:0"));
     CHECK(count(devices.err, "probe of " + plugin + " (devices)") == 1);
+
+    // The next call's hint is short: why the plugin is put aside was told before.
+    const Ran call = command.run({"run",
+                                  "AddFwdOp",
+                                  "self=4:f32",
+                                  "other=4:f32",
+                                  "--device",
+                                  "deed:0",
+                                  "--plugin-path",
+                                  plugin});
+    CHECK(call.status == 1);
+    CHECK_MESSAGE(contains(call.err,
+                           "hint: available: cpu:0; plugin deed is quarantined; "
+                           "'tenon plugins' says why\n"),
+                  call.err);
 
     const auto after = plugin_at(command.json(listing), plugin);
     CHECK(after["state"] == "quarantined");

@@ -11,7 +11,7 @@ namespace {
 using test::TempDir;
 
 ProbeSubject subject(const TempDir& folder) {
-  return {folder / "acme.tenon.so", {1, 2, 300, 400}, "0123abcd", {folder / "driver"}};
+  return {folder / "acme.tenon.so", {1, 2, 300, 400}, "0123abcd", {folder / "driver"}, {}};
 }
 
 TEST_SUITE_BEGIN("loader/probe_cache");

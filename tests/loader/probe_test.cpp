@@ -228,17 +228,63 @@ TEST_CASE("a probe reports its steps with their times, and dies with all of its 
                                           "count deed",
                                           "describe deed:0",
                                           "describe deed:1",
-                                          "describe deed:2"});
+                                          "describe deed:2",
+                                          "exit"});
   CHECK(has(report.steps[4].said, "3 devices"));
   CHECK(report.steps[0].duration_ns > 0);
   CHECK(report.duration_ns >= report.steps[0].duration_ns);
 
   const ProbeReport refused = probe(test::fake("init_fails", "sleepy"));
   CHECK(refused.verdict == ProbeVerdict::kFailed);
-  CHECK_MESSAGE(has(refused.text, "the license server is asleep"), refused.text);
+  CHECK_MESSAGE(has(refused.text, "UNAVAILABLE: the license server is asleep"), refused.text);
+  CHECK(refused.steps.back().name == "exit");
+  CHECK(refused.steps.back().done);
+  REQUIRE(refused.steps.size() > 1);
+  CHECK(refused.steps[refused.steps.size() - 2].failed);
   const ProbeReport missing = probe(folder / "nothing.tenon.so");
   CHECK(missing.verdict == ProbeVerdict::kFailed);
   CHECK(has(missing.text, "cannot open shared object file"));
+}
+
+TEST_CASE("what a plugin does when the process ends belongs to its probe") {
+  for (const char* name : {"destructor-abort",
+                           "destructor-fault",
+                           "destructor-quick",
+                           "destructor-raw",
+                           "destructor-hang",
+                           "atexit-abort",
+                           "atexit-quick"}) {
+    CAPTURE(std::string(name));
+    const TempDir folder;
+    const std::string file =
+        folder.copy(test::fake("doer", "doer"), std::string(name) + ".tenon.so");
+    const ProbeReport report = probe(file, ProbePart::kLoad, 3000);
+    CHECK(report.verdict == ProbeVerdict::kDied);
+    CHECK_MESSAGE(has(report.text, "in a destructor or exit handler"), report.text);
+    REQUIRE_FALSE(report.steps.empty());
+    CHECK(report.steps.back().name == "exit");
+    CHECK_FALSE(report.steps.back().done);
+  }
+  const TempDir folder;
+  Fixture fixture({folder.copy(test::fake("doer", "doer"), "destructor-abort.tenon.so")});
+  const Runtime runtime = fixture.make();
+  CHECK(runtime.plugins().front().state == PluginState::kQuarantined);
+  CHECK(computed(runtime) == "two");
+}
+
+TEST_CASE("a library that a plugin brings along and that is mended lifts its quarantine") {
+  const TempDir folder;
+  const std::string file = folder.copy(test::fake("leans", "leans"), "leans.tenon.so");
+  const auto state = [&] {
+    Fixture fixture({file});
+    fixture.set("caches.directory", folder / "cache");
+    const Runtime runtime = fixture.make();
+    return runtime.plugins().front().state;
+  };
+  folder.copy(TENON_LOADER_FAKES "/leans/libtenon_fake_prop_bad.so", "libtenon_fake_prop.so");
+  CHECK(state() == PluginState::kQuarantined);
+  folder.copy(TENON_LOADER_FAKES "/leans/libtenon_fake_prop_good.so", "libtenon_fake_prop.so");
+  CHECK(state() == PluginState::kActive);
 }
 
 TEST_CASE("a child that somebody else may have ended is tried again at the next start") {

@@ -9,3 +9,9 @@ int registry_add(const char* name) {
   (void)name;
   return ++registry_count;
 }
+
+#ifdef REGISTRY_BREAKS
+#include <stdlib.h>
+
+__attribute__((constructor)) static void break_down(void) { abort(); }
+#endif

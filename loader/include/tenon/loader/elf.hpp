@@ -45,6 +45,7 @@ struct ElfFile {
   std::string build_id;  ///< lower-case hex; empty without one
   std::string soname;
   std::vector<std::string> needed;  ///< DT_NEEDED, in order
+  std::string run_path;             ///< DT_RUNPATH, or DT_RPATH without one, as it stands there
   std::optional<PluginNote> note;
   bool exports_entry = false;  ///< defines TENON_PLUGIN_SYMBOL
 };

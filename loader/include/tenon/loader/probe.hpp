@@ -15,17 +15,18 @@ enum class ProbePart : std::uint8_t { kLoad, kDevices };
 [[nodiscard]] std::string_view name_of(ProbePart part) noexcept;
 
 /// One step that a child process began: "load", "check", "init", "enumerate", "count KIND",
-/// "describe KIND:N".
+/// "describe KIND:N", "exit": destructors and exit handlers.
 struct ProbeStep {
   std::string name;
-  bool done = false;  ///< it came back
+  bool done = false;    ///< it came back
+  bool failed = false;  ///< it came back with an error, and no further one was tried
   std::uint64_t duration_ns = 0;
   std::string said;  ///< what the step found, or why it failed
 };
 
 /// What became of the child.
 enum class ProbeVerdict : std::uint8_t {
-  kSurvived,  ///< every step came back with OK
+  kSurvived,  ///< every step came back with OK, and the process ended as it should
   kFailed,    ///< a step came back with an error, as it would have done here
   kDied,      ///< it crashed, ended itself, or did not come back in time
   kNotRun,    ///< no child could be started
