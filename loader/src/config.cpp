@@ -124,7 +124,17 @@ void ConfigLoader::add_defaults() {
   if (auto cache = environment_.get("XDG_CACHE_HOME"); cache && cache->front() == '/') {
     directory.value = Value(*cache + "/tenon");
   } else if (auto home = environment_.get("HOME"); home && home->front() == '/') {
-    directory.value = Value(*home + "/.cache/tenon");
+    // A service's user may have a home that is nowhere: it is not for us to make.
+    std::error_code error;
+    if (fs::is_directory(*home, error)) {
+      directory.value = Value(*home + "/.cache/tenon");
+    } else {
+      config_.log_.push_back(
+          {TENON_LOG_DEBUG,
+           fmt::format("nothing is cached: there is no folder '{}' (HOME); caches.directory names "
+                       "another one",
+                       *home)});
+    }
   }
 }
 
@@ -290,7 +300,8 @@ Result<void> ConfigLoader::read_environment() {
           {TENON_LOG_WARN,
            fmt::format("{} is ignored: the process runs with raised privileges", variable)});
     }
-    const auto text = environment_.get(variable);
+    // A list may be empty, and that says something.
+    const auto text = spec.is_list() ? environment_.given(variable) : environment_.get(variable);
     if (!text) continue;
     auto value = check_text(spec, spec.pattern, *text);
     if (!value) return fail(std::move(value).error().with_where(variable));

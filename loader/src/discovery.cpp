@@ -225,8 +225,15 @@ void Finder::drop_disabled() {
     if (disable && by != disable->patterns.end()) {
       file.record.reason = fmt::format("disabled by {} ('{}')", disable->from, *by);
     } else if (enable && match(*enable, id) == enable->patterns.end()) {
-      file.record.reason = fmt::format(
-          "not among those that {} enables ({})", enable->from, fmt::join(enable->patterns, ", "));
+      file.record.reason =
+          enable->patterns.empty()
+              ? fmt::format(
+                    "plugins.enable ({}) is an empty list, so no plugin is enabled; '*' "
+                    "in it enables all",
+                    enable->from)
+              : fmt::format("not among those that {} enables ({})",
+                            enable->from,
+                            fmt::join(enable->patterns, ", "));
     } else {
       continue;
     }

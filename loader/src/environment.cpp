@@ -48,10 +48,13 @@ Environment Environment::of(std::map<std::string, std::string> variables, bool s
 }
 
 std::optional<std::string> Environment::get(const std::string& name) const {
-  if (secure_) return std::nullopt;
-  auto value = lookup_(name);
+  auto value = given(name);
   if (value && value->empty()) return std::nullopt;
   return value;
+}
+
+std::optional<std::string> Environment::given(const std::string& name) const {
+  return secure_ ? std::nullopt : lookup_(name);
 }
 
 bool Environment::ignored(const std::string& name) const {

@@ -58,17 +58,17 @@ Result<LogSink> choose_sink(const RuntimeOptions& options, const Config& config)
 void tell_of_config(const RuntimeOptions& options, const Config& config, const Engine& engine) {
   const bool to_terminal = options.is_command && options.log;
   const bool to_engine = !to_terminal || !config.text("log.file").empty();
+  const int level =
+      std::max(loader::log_level(config), options.verbose ? TENON_LOG_INFO : TENON_LOG_WARN);
   for (const LogLine& line : config.log()) {
-    if (to_terminal && (line.level <= TENON_LOG_WARN || options.verbose))
-      options.log(line.level, "config", line.text);
+    if (to_terminal && line.level <= level) options.log(line.level, "config", line.text);
     if (to_engine) engine.log(line.level, "config", line.text);
   }
 }
 
-std::optional<PatternList> patterns(const Config& config, std::string_view key) {
-  const auto texts = config.texts(key);
-  if (texts.empty()) return std::nullopt;
-  return PatternList{texts, config.get(key).from()};
+/// The list as it is set. Empty, it enables or disables nothing.
+PatternList patterns(const Config& config, std::string_view key) {
+  return {config.texts(key), config.get(key).from()};
 }
 
 loader::DiscoveryOptions discovery_options(const RuntimeOptions& options, const Config& config) {

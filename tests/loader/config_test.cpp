@@ -105,13 +105,24 @@ log: {level: debug, file: tenon.log}
 
 TEST_CASE("an empty file is the defaults") {
   Fixture fixture;
-  const auto config = fixture.load("# nothing yet\n", {{"HOME", "/home/me"}});
+  const auto config = fixture.load("# nothing yet\n", {{"HOME", fixture.folder.path().string()}});
   REQUIRE(config);
   CHECK(config->text("selection.reference") == "warn");
   CHECK(config->get("selection.reference").from() == "default");
-  CHECK(config->text("caches.directory") == "/home/me/.cache/tenon");
+  CHECK(config->text("caches.directory") == fixture.folder / ".cache/tenon");
+  CHECK(config->log().empty());
   CHECK_FALSE(engine_options(*config).target);
   CHECK(engine_options(*config).call_keys_per_instance == 256);
+}
+
+TEST_CASE("a home that is nowhere is not made for a cache, which is said for those who look") {
+  Fixture fixture;
+  const auto config = fixture.load("", {{"HOME", fixture.folder / "nobody"}});
+  REQUIRE(config);
+  CHECK(config->text("caches.directory").empty());
+  REQUIRE(config->log().size() == 1);
+  CHECK(config->log()[0].level == TENON_LOG_DEBUG);
+  CHECK(has(config->log()[0].text, "no folder '" + (fixture.folder / "nobody") + "' (HOME)"));
 }
 
 TEST_CASE("an unknown key is refused with file, line, column and the nearest name") {
@@ -240,6 +251,18 @@ TEST_CASE("variables set the lists of enabled and disabled plugins, split at com
   REQUIRE(config);
   CHECK(config->texts("plugins.disable") == std::vector<std::string>{"a*", "b"});
   CHECK(config->get("plugins.disable").from() == "TENON_PLUGINS_DISABLE");
+}
+
+TEST_CASE("a list that is given empty is empty, and other variables are as if they were unset") {
+  Fixture fixture;
+  const auto config = fixture.load(
+      "plugins: {disable: [x]}\ntarget: cpu\n",
+      {{"TENON_PLUGINS_ENABLE", ""}, {"TENON_PLUGINS_DISABLE", ""}, {"TENON_TARGET", ""}});
+  REQUIRE(config);
+  CHECK(config->texts("plugins.enable").empty());
+  CHECK(config->get("plugins.enable").from() == "TENON_PLUGINS_ENABLE");
+  CHECK(config->texts("plugins.disable").empty());
+  CHECK(config->text("target") == "cpu");
 }
 
 TEST_CASE("the file is the named one, else TENON_CONFIG, else the user's, else the system's") {

@@ -52,6 +52,16 @@ TEST_CASE("a plugin is loaded, started and enumerated, and its devices are there
   CHECK(runtime->plugins_searched().size() == 1);
 }
 
+TEST_CASE("an empty list of enabled plugins enables none, and each record says so") {
+  Fixture fixture({fake("other", "bolt")});
+  fixture.set("plugins.enable", "");
+  const auto runtime = fixture.try_make();
+  REQUIRE(runtime);
+  const PluginRecord& bolt = record_of(*runtime, "bolt");
+  CHECK(bolt.state == PluginState::kDisabled);
+  CHECK_MESSAGE(has(bolt.reason, "plugins.enable (api) is an empty list"), bolt.reason);
+}
+
 TEST_CASE("D02 D09 each bad plugin is one record and one line, and the good ones work") {
   Fixture fixture({fake("good", "acme"),
                    fake("init_fails", "sleepy"),

@@ -25,6 +25,8 @@ class Environment {
 
   /// The value; nothing where it is unset, empty or ignored.
   [[nodiscard]] std::optional<std::string> get(const std::string& name) const;
+  /// The same, but an empty value is one: for lists, whose emptiness says something.
+  [[nodiscard]] std::optional<std::string> given(const std::string& name) const;
   /// True where the variable is set but ignored, because the process runs with raised privileges.
   [[nodiscard]] bool ignored(const std::string& name) const;
   [[nodiscard]] bool secure() const { return secure_; }
