@@ -20,7 +20,7 @@ __device__ inline float as_float(BFloat16 value) {
   return __uint_as_float(static_cast<std::uint32_t>(value.bits) << 16);
 }
 __device__ inline float as_float(Half value) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   float out = 0;
   asm("cvt.f32.f16 %0, %1;" : "=f"(out) : "h"(value.bits));
   return out;
@@ -38,7 +38,7 @@ __device__ inline float nearest<float>(float value) {
 }
 template <>
 __device__ inline Half nearest<Half>(float value) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   Half out{};
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
   return out;
@@ -48,7 +48,7 @@ __device__ inline Half nearest<Half>(float value) {
 }
 template <>
 __device__ inline BFloat16 nearest<BFloat16>(float value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if TENON_GPU_PTX >= 800
   BFloat16 out{};
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
   return out;
@@ -65,7 +65,7 @@ __device__ inline void nearest_pair(float first, float second, T* out) {
   out[0] = nearest<T>(first);
   out[1] = nearest<T>(second);
 }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if TENON_GPU_PTX >= 800
 template <>
 __device__ inline void nearest_pair<Half>(float first, float second, Half* out) {
   std::uint32_t both = 0;

@@ -11,7 +11,7 @@ inline constexpr int kGroup = 32;
 
 template <class T>
 __device__ inline T exchange(T value, [[maybe_unused]] int lane_mask) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   return __shfl_xor_sync(0xffffffffU, value, lane_mask, kGroup);
 #elif defined(__HIP_DEVICE_COMPILE__) || defined(TENON_GPU_MACA)
   return __shfl_xor(value, lane_mask, kGroup);

@@ -6,7 +6,7 @@ namespace {
 
 __global__ void spin([[maybe_unused]] unsigned long long delay_ns,
                      [[maybe_unused]] unsigned long long delay_cycles) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   unsigned long long start = 0;
   unsigned long long now = 0;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));

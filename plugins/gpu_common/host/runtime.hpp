@@ -32,6 +32,14 @@
 #define TENON_GPU_IS_NVIDIA 0
 #endif
 
+// In device code for NVIDIA's hardware its compute capability (900), else 0: whether PTX can be
+// written. MetaX's cu-bridge defines __CUDA_ARCH__ as well, and takes none.
+#if defined(__CUDA_ARCH__) && TENON_GPU_IS_NVIDIA
+#define TENON_GPU_PTX __CUDA_ARCH__
+#else
+#define TENON_GPU_PTX 0
+#endif
+
 namespace tenon::gpu {
 
 using Status = TENON_GPU(Error_t);

@@ -9,7 +9,7 @@
 extern "C" {
 
 enum mcError_t { mcSuccess = 0, mcErrorMemoryAllocation = 2, mcErrorNotReady = 600 };
-typedef struct mcStream* mcStream_t;
+typedef struct ihipStream_t* mcStream_t;  // HIP's, which the stand-in compiler launches on
 typedef struct mcEvent* mcEvent_t;
 typedef struct mcGraph* mcGraph_t;
 typedef struct mcGraphExec* mcGraphExec_t;
