@@ -1,4 +1,5 @@
 // Add and multiply.
+#include "device/visit.cuh"
 #include "kernels/elementwise.hpp"
 #include "kernels/elementwise_loops.cuh"
 
@@ -77,28 +78,6 @@ struct Times : Binary<T, Times<T>> {
   }
 };
 
-/// Calls visit with a value of the element type; integers as unsigned ones of their size.
-template <class Visit>
-void visit_element(Element element, Visit visit) {
-  switch (element) {
-    case Element::kFloat16:
-      return visit(Half{});
-    case Element::kBFloat16:
-      return visit(BFloat16{});
-    case Element::kFloat32:
-      return visit(float{});
-    case Element::kU8:
-    case Element::kI8:
-      return visit(std::uint8_t{});
-    case Element::kI16:
-      return visit(std::uint16_t{});
-    case Element::kI32:
-      return visit(std::uint32_t{});
-    case Element::kI64:
-      return visit(std::uint64_t{});
-  }
-}
-
 template <template <class> class Operation, class T>
 Operation<T> make(const AddParameters& parameters) {
   Operation<T> operation{};
@@ -117,14 +96,15 @@ void vector(Element element,
             std::int64_t count,
             const AddParameters& parameters,
             Stream stream) {
-  visit_element(element, [&](auto zero) {
+  visit_element<Integers::kUnsignedOnly>(element, [&](auto zero) {
     using T = decltype(zero);
-    binary_vector<T><<<vector_blocks<T, kBinaryVectors>(count), kElementwiseThreads, 0, stream>>>(
-        make<Operation, T>(parameters),
-        static_cast<const T*>(a),
-        static_cast<const T*>(b),
-        static_cast<T*>(out),
-        count);
+    binary_vector<T>
+        <<<vector_blocks<kPerVector<T>, kBinaryVectors>(count), kElementwiseThreads, 0, stream>>>(
+            make<Operation, T>(parameters),
+            static_cast<const T*>(a),
+            static_cast<const T*>(b),
+            static_cast<T*>(out),
+            count);
   });
 }
 
@@ -138,7 +118,7 @@ void strided(Element element,
              const AddParameters& parameters,
              Stream stream) {
   const unsigned blocks = strided_blocks(axes.count);
-  visit_element(element, [&](auto zero) {
+  visit_element<Integers::kUnsignedOnly>(element, [&](auto zero) {
     using T = decltype(zero);
     const auto operation = make<Operation, T>(parameters);
     const auto* left = static_cast<const T*>(a);

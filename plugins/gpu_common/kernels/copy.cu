@@ -35,7 +35,7 @@ void copy(const void* x, void* out, const Axes<2>& axes, bool narrow, Stream str
 
 void launch_copy_vector(const void* x, void* out, std::int64_t size_bytes, Stream stream) {
   unary_vector<std::uint8_t>
-      <<<vector_blocks<std::uint8_t, kUnaryVectors>(size_bytes), kElementwiseThreads, 0, stream>>>(
+      <<<vector_blocks<kVectorBytes, kUnaryVectors>(size_bytes), kElementwiseThreads, 0, stream>>>(
           Same{}, static_cast<const std::uint8_t*>(x), static_cast<std::uint8_t*>(out), size_bytes);
 }
 

@@ -1,4 +1,5 @@
 // Gelu, in both forms.
+#include "device/visit.cuh"
 #include "kernels/elementwise.hpp"
 #include "kernels/elementwise_loops.cuh"
 
@@ -8,7 +9,7 @@ namespace {
 /// 2^x, with the few correct digits that 16-bit results need. Small results count: bfloat16 goes as
 /// far down as float does.
 __device__ inline float quick_exp2(float x) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   float out = 0;
   asm("ex2.approx.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
@@ -18,7 +19,7 @@ __device__ inline float quick_exp2(float x) {
 }
 
 __device__ inline float quick_reciprocal(float x) {
-#if defined(__CUDA_ARCH__)
+#if TENON_GPU_PTX
   float out = 0;
   asm("rcp.approx.f32 %0, %1;" : "=f"(out) : "f"(x));
   return out;
@@ -103,24 +104,13 @@ struct Gelu {
   __device__ T one(T x) const { return nearest<T>(Form<T>::floats(as_float(x))); }
 };
 
-template <class Visit>
-void visit_float(Element element, Visit visit) {
-  switch (element) {
-    case Element::kFloat16:
-      return visit(Half{});
-    case Element::kBFloat16:
-      return visit(BFloat16{});
-    default:
-      return visit(float{});
-  }
-}
-
 template <template <class> class Form>
 void vector(Element element, const void* x, void* out, std::int64_t count, Stream stream) {
   visit_float(element, [&](auto zero) {
     using T = decltype(zero);
-    unary_vector<T><<<vector_blocks<T, kUnaryVectors>(count), kElementwiseThreads, 0, stream>>>(
-        Gelu<T, Form>{}, static_cast<const T*>(x), static_cast<T*>(out), count);
+    unary_vector<T>
+        <<<vector_blocks<kPerVector<T>, kUnaryVectors>(count), kElementwiseThreads, 0, stream>>>(
+            Gelu<T, Form>{}, static_cast<const T*>(x), static_cast<T*>(out), count);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "device/element.cuh"
 #include "device/lanes.cuh"
 #include "device/offsets.cuh"
+#include "device/visit.cuh"
 #include "kernels/sum.hpp"
 
 namespace tenon::gpu {
@@ -52,6 +53,20 @@ std::int64_t column_parts(std::int64_t kept, std::int64_t n, int width, std::uin
   return std::clamp<std::int64_t>(std::min(wanted, n / 512), 1, kMostParts);
 }
 
+/// Calls add(load(at)) for at, at + step, ... below last, kUnroll loads at a time.
+template <int kUnroll, class Item, class Load, class AddItem>
+__device__ inline void over_terms(
+    std::int64_t at, std::int64_t last, std::int64_t step, Load load, AddItem add) {
+  for (; at + (kUnroll - 1) * step < last; at += kUnroll * step) {
+    Item items[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) items[u] = load(at + u * step);
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) add(items[u]);
+  }
+  for (; at < last; at += step) add(load(at));
+}
+
 /// blockDim.x threads along a part of a row, threadIdx.y the row in the block, blockIdx.y the part.
 /// `partial` null: the sum is whole.
 template <class T>
@@ -75,23 +90,15 @@ __global__ void __launch_bounds__(kThreads) sum_rows(const T* x,
     const std::int64_t first = blockIdx.y * part_vectors;
     const std::int64_t last =
         first + part_vectors < row_vectors ? first + part_vectors : row_vectors;
-    std::int64_t at = first + threadIdx.x;
-    const std::int64_t step = blockDim.x;
-    for (; at + (kUnroll - 1) * step < last; at += kUnroll * step) {
-      Vector<T> vectors[kUnroll];
+    over_terms<kUnroll, Vector<T>>(
+        first + threadIdx.x,
+        last,
+        blockDim.x,
+        [&](std::int64_t at) { return load_vector(from + at * kPer); },
+        [&](const Vector<T>& vector) {
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) vectors[u] = load_vector(from + (at + u * step) * kPer);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-        for (int i = 0; i < kPer; ++i) lanes[i] += term_of(vectors[u].items[i]);
-      }
-    }
-    for (; at < last; at += step) {
-      const Vector<T> vector = load_vector(from + at * kPer);
-#pragma unroll
-      for (int i = 0; i < kPer; ++i) lanes[i] += term_of(vector.items[i]);
-    }
+          for (int i = 0; i < kPer; ++i) lanes[i] += term_of(vector.items[i]);
+        });
   }
   Accumulator<T> sum = 0;
 #pragma unroll
@@ -138,23 +145,16 @@ __global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
     const T* from = x + blockIdx.z * outer_stride + column;
     const std::int64_t begin = blockIdx.y * part_terms;
     const std::int64_t end = begin + part_terms < n ? begin + part_terms : n;
-    std::int64_t at = begin + first_row;
-    for (; at + (kUnroll - 1) * kRows < end; at += kUnroll * kRows) {
-      Columns<T, kWidth> read[kUnroll];
+    using Read = Columns<T, kWidth>;
+    over_terms<kUnroll, Read>(
+        begin + first_row,
+        end,
+        kRows,
+        [&](std::int64_t at) { return *reinterpret_cast<const Read*>(from + at * n_stride); },
+        [&](const Read& read) {
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u)
-        read[u] = *reinterpret_cast<const Columns<T, kWidth>*>(from + (at + u * kRows) * n_stride);
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i) sums[i] += term_of(read[u].items[i]);
-      }
-    }
-    for (; at < end; at += kRows) {
-      const auto read = *reinterpret_cast<const Columns<T, kWidth>*>(from + at * n_stride);
-#pragma unroll
-      for (int i = 0; i < kWidth; ++i) sums[i] += term_of(read.items[i]);
-    }
+          for (int i = 0; i < kWidth; ++i) sums[i] += term_of(read.items[i]);
+        });
   }
   // Threads of a group that share a lane lie kColumnLanes apart.
 #pragma unroll
@@ -224,28 +224,6 @@ void start_add_parts(const Sums& sums, std::int64_t parts, Stream stream) {
                                                 static_cast<T*>(sums.out),
                                                 sums.kept,
                                                 parts);
-}
-
-template <class Visit>
-void visit_element(Element element, Visit visit) {
-  switch (element) {
-    case Element::kFloat16:
-      return visit(Half{});
-    case Element::kBFloat16:
-      return visit(BFloat16{});
-    case Element::kFloat32:
-      return visit(float{});
-    case Element::kU8:
-      return visit(std::uint8_t{});
-    case Element::kI8:
-      return visit(std::int8_t{});
-    case Element::kI16:
-      return visit(std::int16_t{});
-    case Element::kI32:
-      return visit(std::int32_t{});
-    case Element::kI64:
-      return visit(std::int64_t{});
-  }
 }
 
 template <class T>
@@ -325,14 +303,15 @@ std::uint64_t sum_workspace_bytes(std::int64_t kept_count,
 }
 
 void launch_sum_rows(Element element, const Sums& sums, Stream stream) {
-  visit_element(element, [&](auto zero) { start_rows<decltype(zero)>(sums, stream); });
+  visit_element<Integers::kSigned>(element,
+                                   [&](auto zero) { start_rows<decltype(zero)>(sums, stream); });
 }
 
 void launch_sum_strided(Element element, const Sums& sums, Stream stream) {
   const Axes<2>& kept = sums.kept;
   const bool by_columns = kept.rank >= 1 && kept.rank <= 2 && kept.strides[0][kept.rank - 1] == 1 &&
                           sums.summed.rank <= 1 && (kept.rank == 1 || kept.sizes[0] <= kMostOuter);
-  visit_element(element, [&](auto zero) {
+  visit_element<Integers::kSigned>(element, [&](auto zero) {
     using T = decltype(zero);
     if (by_columns && columns_are_whole<T>(sums, kWidest<T>)) {
       return start_columns<T, kWidest<T>>(sums, stream);
