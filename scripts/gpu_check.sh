@@ -4,8 +4,8 @@
 #
 #   scripts/gpu_check.sh [BUILD] [OUT]     BUILD: a build folder with tenon_gpu_check and the plugins (default: build)
 #
-# TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_PARTS: some of values, long, hits, streams,
-# capture, errors, two, big; default all.
+# TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_PARTS: some of values, widths, casts, long,
+# hits, streams, capture, memory, errors, two, big; default all.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}

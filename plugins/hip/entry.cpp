@@ -10,6 +10,7 @@ TENON_PLUGIN(tenon::plugin(TENON_GPU_KIND, "0.1.0")
                  .devices<tenon::gpu::GpuDevices>()
                  .rows(tenon::gpu::arithmetic_kernels)
                  .rows(tenon::gpu::unary_kernels)
+                 .rows(tenon::gpu::cast_kernels)
                  .rows(tenon::gpu::row_kernels)
                  .rows(tenon::gpu::sum_kernels)
                  .rows(tenon::gpu::matmul_kernels));

@@ -6,6 +6,7 @@
 namespace tenon::gpu {
 
 KernelRows arithmetic_kernels();
+KernelRows cast_kernels();
 KernelRows matmul_kernels();
 KernelRows row_kernels();
 KernelRows sum_kernels();

@@ -54,27 +54,6 @@ std::int64_t reach_of(const Dims& shape, const Dims& strides) {
   return reach + 1;
 }
 
-/// Whether bytes that belong to no element are poison still.
-bool surroundings_are_whole(const Tensor& tensor) {
-  const auto* memory = static_cast<const std::byte*>(tensor.storage()->memory());
-  const std::size_t size = tensor.storage()->size_bytes();
-  std::vector<char> is_element(size, 0);
-  const std::size_t element = size_bytes_of(tensor.dtype());
-  if (tensor.view().strides == dense_strides(tensor.shape())) {
-    const auto count = static_cast<std::size_t>(element_count(tensor.shape()).value_or(0));
-    if (count > 0)
-      std::memset(is_element.data() + (tensor.view().first() - memory), 1, count * element);
-  } else {
-    cli::for_each_element(tensor.view(), [&](const std::byte* at, std::int64_t) {
-      std::memset(is_element.data() + (at - memory), 1, element);
-    });
-  }
-  for (std::size_t i = 0; i < size; ++i) {
-    if (is_element[i] == 0 && memory[i] != kPoison) return false;
-  }
-  return true;
-}
-
 Tensor absolute_of(const Tensor& tensor) {
   Tensor copy = must(Tensor::host(tensor.dtype(), tensor.shape()));
   auto* to = copy.view().first();
@@ -120,12 +99,32 @@ Tensor make_host(DType dtype, const Dims& shape, Layout layout) {
   return {all.storage(), view};
 }
 
+bool surroundings_are_whole(const Tensor& tensor) {
+  const auto* memory = static_cast<const std::byte*>(tensor.storage()->memory());
+  const std::size_t size = tensor.storage()->size_bytes();
+  std::vector<char> is_element(size, 0);
+  const std::size_t element = size_bytes_of(tensor.dtype());
+  if (tensor.view().strides == dense_strides(tensor.shape())) {
+    const auto count = static_cast<std::size_t>(element_count(tensor.shape()).value_or(0));
+    if (count > 0)
+      std::memset(is_element.data() + (tensor.view().first() - memory), 1, count * element);
+  } else {
+    cli::for_each_element(tensor.view(), [&](const std::byte* at, std::int64_t) {
+      std::memset(is_element.data() + (at - memory), 1, element);
+    });
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    if (is_element[i] == 0 && memory[i] != kPoison) return false;
+  }
+  return true;
+}
+
 void fill(const Tensor& tensor, Values values, std::mt19937_64& random) {
   const DType dtype = tensor.dtype();
   const std::size_t element = size_bytes_of(dtype);
   // A table is quicker than a draw for each element, and as good here.
   constexpr std::size_t kDraws = 4093;
-  static const std::vector<double> table = [] {
+  static const std::vector<double> kTable = [] {
     std::mt19937_64 engine(7);
     std::normal_distribution<double> normal;
     std::vector<double> draws(kDraws);
@@ -143,7 +142,7 @@ void fill(const Tensor& tensor, Values values, std::mt19937_64& random) {
       std::memcpy(to, &bits, std::min(element, sizeof(bits)));
       return;
     }
-    double value = table[at];
+    double value = kTable[at];
     if (values == Values::kIntegers) value = std::floor(value * 2);
     if (values == Values::kSpecial && index % 5 == 3)
       value = special[static_cast<std::size_t>(random() % special.size())];

@@ -121,6 +121,8 @@ class Bench {
 [[nodiscard]] Tensor to_device(Bench& bench, const Tensor& host);
 /// All bytes of a device tensor's storage, under the same view, in host memory.
 [[nodiscard]] Tensor to_host(Bench& bench, const Tensor& tensor);
+/// Whether bytes of a tensor's storage that belong to no element are poison still.
+[[nodiscard]] bool surroundings_are_whole(const Tensor& tensor);
 /// Ends the program with the error's text: for steps that must not fail.
 [[noreturn]] void give_up(const Error& error);
 template <class T>
@@ -137,6 +139,10 @@ void check_values(Bench& bench);
 /// A few small calls of every kernel type, for tools that slow a device down.
 void check_small(Bench& bench);
 void check_long_rows(Bench& bench);
+/// D99: rows of 1 to 130 integers, around what 32 and 64 lanes hold.
+void check_widths(Bench& bench);
+/// Casts between every pair of dtypes.
+void check_casts(Bench& bench);
 void check_beyond_31_bits(Bench& bench);
 void check_hits(Bench& bench);
 void check_streams(Bench& bench);

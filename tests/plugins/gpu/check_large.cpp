@@ -67,7 +67,7 @@ class LargeCalls {
     must(bench_.devices().synchronize(bench_.entry()));
   }
   Tensor repeat(const Tensor& one, std::int64_t times) {
-    const Tensor all = make(repeated_shape(one.shape(), times));
+    Tensor all = make(repeated_shape(one.shape(), times));
     const std::size_t rank = one.shape().size();
     TensorView from = one.view();
     TensorView to = all.view();
@@ -174,6 +174,7 @@ void check_beyond_31_bits(Bench& bench) {
   const Tensor x = tensor(rows);
   const Tensor y = tensor(rows);
   check("CopyFwdOp", "copy_fwd", {}, {{"x", x}}, {true}, rows, 1);
+  check("CastFwdOp", "cast_fwd", {{"to", Value(kDType)}}, {{"x", x}}, {true}, rows, 1);
   check("AddFwdOp", "add_fwd", {}, {{"self", x}, {"other", y}}, {true, true}, rows, 1);
   check("MulFwdOp", "mul_fwd", {}, {{"self", x}, {"other", y}}, {true, true}, rows, 1);
   check("GeluFwdOp", "gelu_fwd", {}, {{"x", x}}, {true}, rows, 1);

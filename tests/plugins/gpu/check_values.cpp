@@ -423,7 +423,7 @@ void check_values(Bench& bench) {
 void check_small(Bench& bench) {
   std::mt19937_64 random(20);
   const auto tensor = [&](DType dtype, const Dims& shape, Layout layout = Layout::kDense) {
-    const Tensor made = make_host(dtype, shape, layout);
+    Tensor made = make_host(dtype, shape, layout);
     fill(made, Values::kNormal, random);
     return made;
   };
@@ -453,6 +453,12 @@ void check_small(Bench& bench) {
       check("MulFwdOp", "mul_fwd", {}, {{"self", x}, {"other", tensor(dtype, shape)}}, shape, 1);
       check("GeluFwdOp", "gelu_fwd", {}, {{"x", x}}, shape, 1);
       check("CopyFwdOp", "copy_fwd", {}, {{"x", x}}, shape, 1);
+      check("CastFwdOp",
+            "cast_fwd",
+            {{"to", Value(dtype)}},
+            {{"x", tensor(DType::kFloat64, shape, layout)}},
+            shape,
+            1);
       const Tensor vector = tensor(dtype, Dims{520});
       check("RMSNormFwdOp",
             "rms_norm_fwd",

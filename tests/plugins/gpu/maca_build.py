@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the plugin `maca` by the project's own CMake files, with a stand-in for MetaX's SDK:
 
-    maca_build.py SOURCE WORK CODEGEN TENON CPU_PLUGIN GENERATOR LAUNCHER C_COMPILER NM
+    maca_build.py SOURCE WORK CODEGEN TENON CPU_PLUGIN GENERATOR LAUNCHER C_COMPILER NM [--update]
 
 The stand-in is a folder laid out as the SDK is: a script that poses as mxcc (maca_stand_in/mxcc), our own
 declarations of the runtime, and a runtime library without a device. Checked: what the configuration says with the

@@ -46,7 +46,17 @@ Arguments parse(int count, char** texts) {
   }
   if (out.kinds.empty()) out.kinds = {"cuda", "hip-nvidia"};
   if (out.parts.empty())
-    out.parts = {"values", "long", "hits", "streams", "capture", "memory", "errors", "two", "big"};
+    out.parts = {"values",
+                 "widths",
+                 "casts",
+                 "long",
+                 "hits",
+                 "streams",
+                 "capture",
+                 "memory",
+                 "errors",
+                 "two",
+                 "big"};
   return out;
 }
 
@@ -85,6 +95,21 @@ void print_devices(const Runtime& runtime) {
   }
 }
 
+void run_part(Bench& bench, const std::string& part, const Arguments& arguments) {
+  if (part == "values") check_values(bench);
+  if (part == "widths") check_widths(bench);
+  if (part == "casts") check_casts(bench);
+  if (part == "small") check_small(bench);
+  if (part == "long") check_long_rows(bench);
+  if (part == "hits") check_hits(bench);
+  if (part == "streams") check_streams(bench);
+  if (part == "capture") check_capture(bench);
+  if (part == "memory") check_memory(bench, arguments.plugins);
+  if (part == "errors") check_errors(bench, arguments.program, arguments.plugins);
+  if (part == "two") check_two_cards(bench);
+  if (part == "big") check_beyond_31_bits(bench);
+}
+
 /// All kinds in one process, each call on its own target.
 bool run_kind(const Arguments& arguments, const std::string& kind) {
   std::printf("\n==== %s\n", kind.c_str());
@@ -99,16 +124,7 @@ bool run_kind(const Arguments& arguments, const std::string& kind) {
   for (const std::string& part : arguments.parts) {
     const auto start = std::chrono::steady_clock::now();
     const std::size_t before = bench.tally().failures();
-    if (part == "values") check_values(bench);
-    if (part == "small") check_small(bench);
-    if (part == "long") check_long_rows(bench);
-    if (part == "hits") check_hits(bench);
-    if (part == "streams") check_streams(bench);
-    if (part == "capture") check_capture(bench);
-    if (part == "memory") check_memory(bench, arguments.plugins);
-    if (part == "errors") check_errors(bench, arguments.program, arguments.plugins);
-    if (part == "two") check_two_cards(bench);
-    if (part == "big") check_beyond_31_bits(bench);
+    run_part(bench, part, arguments);
     std::printf("%s: part %s took %.1f s, %zu failures\n",
                 kind.c_str(),
                 part.c_str(),

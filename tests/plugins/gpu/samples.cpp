@@ -33,8 +33,8 @@ std::unique_ptr<Ready> make_ready(Bench& bench, const Call& call, const std::str
 std::vector<Call> sample_calls() {
   std::mt19937_64 random(21);
   const DType dtype = DType::kBFloat16;
-  const auto tensor = [&](const Dims& shape) {
-    Tensor made = make_host(dtype, shape, Layout::kDense);
+  const auto tensor = [&](const Dims& shape, DType of = DType::kBFloat16) {
+    Tensor made = make_host(of, shape, Layout::kDense);
     fill(made, Values::kNormal, random);
     return made;
   };
@@ -60,6 +60,11 @@ std::vector<Call> sample_calls() {
   add("MulFwdOp", "mul_fwd", {}, {{"self", tensor(rows)}, {"other", tensor(rows)}}, rows);
   add("GeluFwdOp", "gelu_fwd", {}, {{"x", tensor(rows)}}, rows);
   add("CopyFwdOp", "copy_fwd", {}, {{"x", tensor(rows)}}, rows);
+  add("CastFwdOp",
+      "cast_fwd",
+      {{"to", Value(dtype)}},
+      {{"x", tensor(rows, DType::kFloat32)}},
+      rows);
   add("RMSNormFwdOp",
       "rms_norm_fwd",
       {{"normalized_shape", Value({1024})}},
