@@ -81,8 +81,8 @@ std::string place(const Account& of) {
 }
 
 constexpr std::string_view kAdvice =
-    "tenon: 'tenon plugins doctor' and 'tenon conform --plugin FILE' try plugins in processes of "
-    "their own; --set-config 'plugins.disable=[ID]' leaves one out\n";
+    "tenon: 'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
+    "--set-config plugins.disable=ID leaves one out\n";
 
 // exit() in a plugin runs this: the status of a process that has not done its work is not 0.
 void tell_of_exit() {
