@@ -3,6 +3,8 @@
 # says where it refuses the device is kept, too.
 #
 #   scripts/gpu_sanitize.sh [BUILD] [OUT]
+#
+# TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_TIMEOUT: seconds for each tool and kind.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -14,14 +16,16 @@ status=0
 {
   echo "date: $(date -u +%FT%TZ)"
   "$tool" --version | tail -1
-  for check in memcheck racecheck initcheck; do
-    echo "==== $check"
-    timeout "${TENON_GPU_TIMEOUT:-150}" "$tool" --tool "$check" --error-exitcode 9 --print-limit 20 \
-      "$build/bin/tenon_gpu_check" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/cuda.tenon.so" \
-      --kind "${TENON_GPU_KIND:-cuda}" --part small
-    ended=$?
-    echo "$check: exit status $ended"
-    [[ $ended == 0 ]] || status=1
+  for kind in ${TENON_GPU_KINDS:-cuda hip-nvidia}; do
+    for check in memcheck racecheck initcheck; do
+      echo "==== $kind: $check"
+      timeout "${TENON_GPU_TIMEOUT:-75}" "$tool" --tool "$check" --error-exitcode 9 --print-limit 20 \
+        "$build/bin/tenon_gpu_check" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/$kind.tenon.so" \
+        --kind "$kind" --part small
+      ended=$?
+      echo "$kind: $check: exit status $ended"
+      [[ $ended == 0 ]] || status=1
+    done
   done
   echo "all: $status"
 } 2>&1 | tee "$out/gpu_sanitize.txt"
