@@ -1,5 +1,6 @@
 // What posix_spawn does, and besides: the child ends with its parent. Between clone and exec it
-// runs in this process's memory on a stack of its own, so only system calls are made there.
+// runs in this process's memory on a stack of its own, so only system calls are made there, and
+// not through functions of the C library of which a sanitizer keeps account.
 #include "tenon/loader/child_process.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@
 namespace tenon::loader {
 namespace {
 
-constexpr int kLowestKept = 10;  // above what the child gets anew
+constexpr int kLowestKept = 10;              // above what the child gets anew
+constexpr std::size_t kKernelMaskBytes = 8;  // of the system calls; the C library's is larger
 constexpr std::size_t kStackBytes = std::size_t{64} * 1024;
 
 /// What the child needs, made before it is there.
@@ -39,13 +41,13 @@ TENON_UNWATCHED int place_descriptors(const std::array<int, 4>& wanted) {
   std::array<int, 4> kept{-1, -1, -1, -1};
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < 0) continue;
-    kept[i] = fcntl(wanted[i], F_DUPFD_CLOEXEC, kLowestKept);
+    kept[i] = static_cast<int>(syscall(SYS_fcntl, wanted[i], F_DUPFD_CLOEXEC, kLowestKept));
     if (kept[i] < 0) return errno;
   }
   unsigned first_closed = 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (kept[i] < 0) continue;
-    if (dup2(kept[i], static_cast<int>(i)) < 0) return errno;
+    if (syscall(SYS_dup3, kept[i], static_cast<int>(i), 0) < 0) return errno;
     first_closed = static_cast<unsigned>(i) + 1;
   }
   (void)syscall(SYS_close_range, first_closed, ~0U, 0U);  // of the child: the table is a copy
@@ -54,19 +56,17 @@ TENON_UNWATCHED int place_descriptors(const std::array<int, 4>& wanted) {
 
 TENON_UNWATCHED int be_born(void* argument) {
   auto& birth = *static_cast<Birth*>(argument);
-  // Exec leaves handlers behind, but not what is ignored.
-  struct sigaction as_usual {};
-  as_usual.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) (void)sigaction(number, &as_usual, nullptr);
+  // Exec leaves handlers behind, but not what is ignored. Zeros are SIG_DFL, and an empty mask.
+  constexpr std::array<unsigned long, 8> kZeros{};
+  for (int number = 1; number < NSIG; ++number)
+    (void)syscall(SYS_rt_sigaction, number, kZeros.data(), nullptr, kKernelMaskBytes);
   (void)setpgid(0, 0);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have ended before that took hold.
   if (getppid() != birth.parent) _exit(1);
   birth.error = place_descriptors(birth.descriptors);
   if (birth.error != 0) _exit(1);
-  sigset_t none;
-  sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, kZeros.data(), nullptr, kKernelMaskBytes);
   (void)execve(birth.program, birth.arguments, birth.environment);
   birth.error = errno;
   _exit(1);
