@@ -48,6 +48,21 @@ def configure(source, build, sdk, wanted, generator, launcher, codegen):
     return run("cmake", "-S", source, "-B", build, "-G", generator, *options)
 
 
+def check_cucc(source, work, sdk, common):
+    """Without mxcc cu-bridge's compiler is taken, and called in its own way. Nothing here poses as it."""
+    other, build = f"{work}/sdk-cucc", f"{work}/cucc"
+    shutil.copytree(sdk, other)
+    os.remove(f"{other}/mxgpu_llvm/bin/mxcc")
+    os.makedirs(f"{other}/tools/cu-bridge/bin")
+    shutil.copy(f"{sdk}/mxgpu_llvm/bin/mxcc", f"{other}/tools/cu-bridge/bin/cucc")
+    code, output = configure(source, build, other, "ON", *common)
+    expect(code == 0 and "maca (MetaX): built" in output, "cu-bridge's cucc serves where there is no mxcc", output)
+    code, output = run("ninja", "-C", build, "-t", "commands", "tenon_maca_plugin")
+    lines = [line for line in output.splitlines() if "cu-bridge/bin/cucc" in line]
+    expect(len(lines) > 0 and all("-Xcompiler=-fPIC" in line and "-DTENON_GPU_MACA=1" in line and "-x maca" not in line
+                                  for line in lines), f"it would compile {len(lines)} sources", output)
+
+
 def ask(tenon, cpu_plugin, plugin, libraries, *arguments):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TENON_")}
     environment["TENON_PLUGIN_PATH"] = libraries  # in place of the folders that the command looks in by itself
@@ -77,6 +92,8 @@ def main():
     expect(code == 0 and "maca (MetaX): left out, switched off" in output, "OFF says so", output)
 
     make_sdk(sdk, c_compiler)
+    if generator == "Ninja":
+        check_cucc(source, work, sdk, common)
     code, output = configure(source, build, sdk, "ON", *common)
     expect(code == 0 and "maca (MetaX): built" in output, "ON with the SDK's folder builds it", output)
     code, output = run("cmake", "--build", build, "--target", "tenon_maca_plugin", "--parallel", "1")
