@@ -221,7 +221,7 @@ DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
   tenon_device described{};
   described.struct_size = sizeof described;
   tenon_reason reason = empty_reason();
-  const PluginCall running("describe", kind.plugin);
+  const PluginCall plugin_call("describe", kind.plugin);
   const tenon_status status = kind.table.describe(kind.table.context, index, &described, &reason);
   if (status != TENON_OK) {
     entry.failure = owner_error(
@@ -243,7 +243,7 @@ void enumerate(const DeviceKindEntry& kind,
                std::optional<Error>& failure) {
   std::uint32_t count = 0;
   tenon_reason reason = empty_reason();
-  const PluginCall running("count", kind.plugin);
+  const PluginCall plugin_call("count", kind.plugin);
   const tenon_status status = kind.table.count(kind.table.context, &count, &reason);
   if (status != TENON_OK) {
     failure = owner_error(ErrorCode::kDeviceError,
@@ -434,7 +434,7 @@ Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
   const Kind* k = find_kind(device.device.kind);
   if (k->is_of_parent()) return fail(enumerated(device.device.kind).error());
   tenon_reason reason = empty_reason();
-  const PluginCall running("synchronize", k->entry.plugin);
+  const PluginCall plugin_call("synchronize", k->entry.plugin);
   const tenon_status status =
       k->entry.table.synchronize(k->entry.table.context, &device.launch, &reason);
   if (status == TENON_OK) return {};
@@ -484,7 +484,7 @@ Result<void> DeviceTable::copy_bytes(
   void* stream = nullptr;
   TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
   tenon_reason reason = empty_reason();
-  const PluginCall running("copy", k->entry.plugin);
+  const PluginCall plugin_call("copy", k->entry.plugin);
   const tenon_status status = k->entry.table.copy(
       k->entry.table.context, &to, dst, &from, src, size_bytes, stream, &reason);
   if (status != TENON_OK) {

@@ -294,7 +294,7 @@ class Selector {
       call.n_args = scratch_.args.size();
     }
     tenon_reason reason = empty_reason();
-    const PluginCall running("refuse", type.qualified);
+    const PluginCall plugin_call("refuse", type.qualified);
     const tenon_status status = type.row.refuse(type.row.context, &q_.device.abi(), &call, &reason);
     if (status == TENON_OK) return true;
     const std::int32_t arg = host_arg(type, reason.arg_index);

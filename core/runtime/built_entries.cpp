@@ -33,7 +33,7 @@ BuiltEntry::~BuiltEntry() {
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
   // instance.
   wait();
-  const PluginCall running("destroy", name());
+  const PluginCall plugin_call("destroy", name());
   kernel_.destroy(kernel_.state);
 }
 

@@ -166,7 +166,7 @@ Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResul
     TENON_TRY_ASSIGN(entry->pads, pads_of(*selection.winner, device));
   const tenon_kernel& kernel = entry->built->kernel();
   if (kernel.workspace != nullptr) {
-    const PluginCall running("workspace", selection.winner->qualified);
+    const PluginCall plugin_call("workspace", selection.winner->qualified);
     const tenon_status status = kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
     if (status != TENON_OK)
       return fail(plugin_error(*selection.winner->plugin,
@@ -198,7 +198,7 @@ std::vector<std::uint64_t> StepRun::identity_of(const KernelType& type,
   }
   std::vector<std::byte> bytes(256);
   std::uint64_t size = 0;
-  const PluginCall running("identity", type.qualified);
+  const PluginCall plugin_call("identity", type.qualified);
   tenon_status status = type.row.identity(
       type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
   if (status == TENON_OK && size > bytes.size() && size < detail::kMaxStructBytes) {
@@ -235,7 +235,7 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   tenon_kernel kernel{};
   kernel.struct_size = sizeof kernel;
   tenon_reason reason = empty_reason();
-  const PluginCall running("build", type.qualified);
+  const PluginCall plugin_call("build", type.qualified);
   const tenon_status status =
       type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
   if (status != TENON_OK)
@@ -344,7 +344,7 @@ Result<void> StepRun::launch_views(const CallEntry& entry,
     }
   }
   {
-    const PluginCall running("launch", type.qualified);
+    const PluginCall plugin_call("launch", type.qualified);
     TENON_TRY(launch_kernel(*entry.built, request));
   }
   if (memo != nullptr && !memo->add(state_, args_, entry, request, n_views_)) {

@@ -105,7 +105,7 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
     tenon_kernel kernel{};
     kernel.struct_size = sizeof kernel;
     tenon_reason reason = empty_reason();
-    const PluginCall running("build", target_.qualified);
+    const PluginCall plugin_call("build", target_.qualified);
     const tenon_status status = target_.row.build(target_.row.context,
                                                   target_.plugin->host,
                                                   *index,
@@ -142,7 +142,7 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
   entry->built = std::move(*got);
   const tenon_kernel& kernel = entry->built->kernel();
   if (kernel.workspace != nullptr) {
-    const PluginCall running("workspace", target_.qualified);
+    const PluginCall plugin_call("workspace", target_.qualified);
     const tenon_status status = kernel.workspace(kernel.state, nullptr, &entry->workspace_bytes);
     if (status != TENON_OK) {
       return fail(plugin_error(*target_.plugin,
@@ -180,7 +180,7 @@ Result<void> TargetRun::launch(const CallEntry& entry, const DeviceEntry& device
         require_not_capturing(*instance_.engine().devices, device, stream, "tuning a kernel"));
     instance_.tune(entry, example, stream);
   }
-  const PluginCall running("launch", target_.qualified);
+  const PluginCall plugin_call("launch", target_.qualified);
   return launch_kernel(*entry.built, request);
 }
 

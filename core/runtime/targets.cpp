@@ -107,7 +107,7 @@ Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& 
   for (const auto& target : snapshot.targets()) {
     if (target->plugin->id != owner || !target->serves(device.device.kind)) continue;
     std::uint32_t yes = 0;
-    const PluginCall running("claims", target->qualified);
+    const PluginCall plugin_call("claims", target->qualified);
     const tenon_status status = target->row.claims(target->row.context, &device.facts.abi(), &yes);
     if (status == TENON_OK && yes != 0) claiming.push_back(target.get());
   }

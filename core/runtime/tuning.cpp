@@ -210,7 +210,7 @@ bool Op::Instance::tune(const CallEntry& entry, const LaunchExample& example, vo
   }
   if (!built.begin_tuning()) return false;  // another thread has begun
   tenon_reason reason = detail::empty_reason();
-  const PluginCall running("tune", built.name());
+  const PluginCall plugin_call("tune", built.name());
   const tenon_status status =
       kernel.tune(kernel.state, &launch, owner.options().tuning_budget_ns, &reason);
   (void)engine().devices->synchronize(device);  // the tensors are freed with this scope

@@ -228,7 +228,7 @@ FileResult<void> Plugin::start(const std::shared_ptr<Engine>& engine,
 FileResult<void> Plugin::init() {
   tenon_reason reason = empty_reason();
   std::string thrown;
-  const PluginCall running("init", info_.id);
+  const PluginCall plugin_call("init", info_.id);
   const tenon_status status =
       guarded([&] { return table_.init(host_.table(), &self_, &reason); }, thrown);
   if (status != TENON_OK) {
@@ -244,7 +244,7 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
       [&]() -> FileResult<void> {
         tenon_reason reason = empty_reason();
         std::string thrown;
-        const PluginCall running("enumerate", info_.id);
+        const PluginCall plugin_call("enumerate", info_.id);
         const tenon_status status = guarded(
             [&] { return table_.enumerate(self_, transaction.registrar(), &reason); }, thrown);
         if (status == TENON_OK) return {};
@@ -256,7 +256,7 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
 
 void Plugin::shut_down() {
   if (table_.shutdown != nullptr) {
-    const PluginCall running("shutdown", info_.id);
+    const PluginCall plugin_call("shutdown", info_.id);
     std::string thrown;
     (void)guarded(
         [this] {
