@@ -25,6 +25,7 @@ struct Row {
   std::string name;
   Call call;
   std::vector<std::pair<std::string, Dims>> inputs;
+  DType input_dtype = DType::kBFloat16;
   double bytes = 0;
   double flops = 0;
   bool transpose_b = false;
@@ -122,6 +123,22 @@ std::vector<Row> rows() {
       row("gelu 67108864", "GeluFwdOp", "gelu_fwd", {}, {{"x", Dims{67108864}}}, Dims{67108864}));
   all.push_back(
       row("copy 67108864", "CopyFwdOp", "copy_fwd", {}, {{"x", Dims{67108864}}}, Dims{67108864}));
+  for (const auto& [from, to] : {std::pair(DType::kFloat32, DType::kBFloat16),
+                                 std::pair(DType::kBFloat16, DType::kFloat32),
+                                 std::pair(DType::kBFloat16, DType::kFloat8E4M3FN)}) {
+    constexpr std::int64_t kCount = 67108864;
+    Row made = row("cast " + std::to_string(kCount) + " " + std::string(name_of(from)) + " to " +
+                       std::string(name_of(to)),
+                   "CastFwdOp",
+                   "cast_fwd",
+                   {{"to", Value(to)}},
+                   {{"x", Dims{kCount}}},
+                   Dims{kCount});
+    made.input_dtype = from;
+    made.call.dtype = to;
+    made.bytes = static_cast<double>(bytes_of(Dims{kCount}, from) + bytes_of(Dims{kCount}, to));
+    all.push_back(std::move(made));
+  }
   struct Gemm {
     std::int64_t m, n, k;
   };
@@ -182,7 +199,7 @@ Tensor random_tensor(Bench& bench, const Dims& shape, DType dtype) {
 std::unique_ptr<Set> make_set(Bench& bench, const Row& row, const OpDecl& decl) {
   auto set = std::make_unique<Set>();
   for (const auto& [name, shape] : row.inputs)
-    set->tensors.push_back(random_tensor(bench, shape, row.call.dtype));
+    set->tensors.push_back(random_tensor(bench, shape, row.input_dtype));
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
     TensorView view = set->tensors[i].view();
     if (row.transpose_b && row.inputs[i].first == "b") {

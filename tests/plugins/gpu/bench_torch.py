@@ -14,7 +14,7 @@ REPLAYS = 15
 
 
 def rows():
-    """Name, shapes of the inputs, function of them and an output tensor."""
+    """Name, shapes of the inputs, function of them, and their dtype where it is not bfloat16."""
     for m, n in [(1, 4096), (2048, 4096), (32768, 4096), (32768, 16384)]:
         yield f"rms_norm {m}x{n}", [(m, n), (n,)], lambda x, w: F.rms_norm(x, (x.shape[-1],), w, 1e-6)
     for m, n in [(2048, 4096), (32768, 4096)]:
@@ -26,6 +26,9 @@ def rows():
     yield "add 67108864", [(67108864,), (67108864,)], lambda x, y: x + y
     yield "gelu 67108864", [(67108864,)], lambda x: F.gelu(x)
     yield "copy 67108864", [(67108864,)], lambda x: x.clone()
+    for source, target in [("float32", "bfloat16"), ("bfloat16", "float32"), ("bfloat16", "float8_e4m3fn")]:
+        yield (f"cast 67108864 {source} to {target}", [(67108864,)],
+               lambda x, dtype=getattr(torch, target): x.to(dtype), getattr(torch, source))
     for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (2048, 14336, 4096), (1, 4096, 4096), (16, 4096, 4096)]:
         yield f"gemm NT {m}x{n}x{k}", [(m, k), (n, k)], lambda a, b: a @ b.t()
 
@@ -60,10 +63,11 @@ def time_replays(function, sets):
 def main():
     print(json.dumps({"torch": torch.__version__, "card": torch.cuda.get_device_name()}))
     with torch.inference_mode():
-        for name, shapes, function in rows():
-            size = sum(2 * torch.Size(shape).numel() for shape in shapes)
+        for name, shapes, function, *dtype in rows():
+            dtype = dtype[0] if dtype else torch.bfloat16
+            size = sum(dtype.itemsize * torch.Size(shape).numel() for shape in shapes)
             count = max(2, min(64, ROTATE_BYTES // max(size, 1)))
-            sets = [[torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in shapes] for _ in range(count)]
+            sets = [[torch.randn(shape, device="cuda", dtype=dtype) for shape in shapes] for _ in range(count)]
             result = {"row": name, "eager_us": round(time_replays(function, sets), 2)}
             if "--no-compile" not in sys.argv and not name.startswith("gemm"):
                 try:
