@@ -96,6 +96,8 @@ void Image::read_sections() {
     sections_.emplace_back(
         text_at(names->sh_offset + section->sh_name, names->sh_offset + names->sh_size),
         Range{section->sh_offset, section->sh_size});
+    if ((section->sh_flags & SHF_EXECINSTR) != 0)
+      code_sections_.push_back({section->sh_offset, section->sh_size});
   }
 }
 
@@ -312,10 +314,18 @@ std::string_view Image::code_at(std::uint64_t address) const {
   for (const Segment& segment : segments_) {
     if (!segment.executable || address < segment.address) continue;
     const std::uint64_t inside = address - segment.address;
-    if (inside < segment.file.size_bytes) {
-      return std::string_view(bytes_).substr(segment.file.offset + inside,
-                                             segment.file.size_bytes - inside);
-    }
+    if (inside >= segment.file.size_bytes) continue;
+    const std::uint64_t offset = segment.file.offset + inside;
+    if (code_sections_.empty())
+      return std::string_view(bytes_).substr(offset, segment.file.size_bytes - inside);
+    // Between two sections lies padding, which would be read as code.
+    const auto section = std::ranges::find_if(code_sections_, [&](const Range& range) {
+      return offset >= range.offset && offset - range.offset < range.size_bytes;
+    });
+    if (section == code_sections_.end()) return {};
+    const std::uint64_t in_section = section->size_bytes - (offset - section->offset);
+    return std::string_view(bytes_).substr(offset,
+                                           std::min(in_section, segment.file.size_bytes - inside));
   }
   return {};
 }

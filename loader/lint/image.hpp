@@ -56,7 +56,8 @@ class Image {
   [[nodiscard]] std::optional<std::string_view> section(std::string_view name) const;
   [[nodiscard]] bool has_section_table() const { return !sections_.empty(); }
 
-  /// Bytes of code from an address to the end of its executable segment; empty outside of one.
+  /// Bytes of code from an address to the end of its section, or of its executable segment where no
+  /// section table tells; empty outside of one.
   [[nodiscard]] std::string_view code_at(std::uint64_t address) const;
   /// Whether a function begins here, as far as unwind tables and symbols tell.
   [[nodiscard]] bool begins_function(std::uint64_t address) const;
@@ -104,6 +105,7 @@ class Image {
   std::uint16_t machine_ = 0;
   std::vector<Segment> segments_;
   std::vector<std::pair<std::string, Range>> sections_;
+  std::vector<Range> code_sections_;  ///< those with instructions, by offset
   Range dynamic_;
   std::uint64_t strings_ = 0;
   std::uint64_t strings_end_ = 0;

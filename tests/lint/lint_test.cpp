@@ -143,6 +143,16 @@ TEST_SUITE("lint/rules") {
   }
 #endif
 
+  TEST_CASE("padding behind a call that does not return, at the end of a section, is no code") {
+    for (const char* name : {"ctor-abort", "ctor-abort-stripped"}) {
+      const FileReport report = report_of(name);
+      CAPTURE(report_text({report}));
+      CHECK_FALSE(report.failed());
+      CHECK(has(rows(report, "baseline-code"), "passed"));
+      CHECK(has(rows(report, "static-constructors"), "reported: 1 run"));
+    }
+  }
+
   TEST_CASE("two plugins that ship different libraries of one name fail, both ways round") {
     for (const auto& [name, other] : {std::pair("ships-1", "ships-2"), {"ships-2", "ships-1"}}) {
       const FileReport report = report_of(name, {other});
