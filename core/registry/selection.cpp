@@ -23,6 +23,11 @@ struct CallScratch {
   std::vector<tenon_arg_facts> args;
 };
 
+// "INTERNAL: the table is locked", of a function that gave an error and maybe a text.
+std::string failure_text(tenon_status status, const std::string& text) {
+  return std::string(status_name(status)) + (text.empty() ? "" : ": " + text);
+}
+
 class Selector {
  public:
   Selector(const SelectionQuery& query, std::vector<CandidateReport>* report)
@@ -32,6 +37,13 @@ class Selector {
         copied_(query.table.types.size(), 0) {}
 
   SelectionResult run() {
+    SelectionResult result = play_rounds();
+    result.failed = std::move(failed_);
+    return result;
+  }
+
+ private:
+  SelectionResult play_rounds() {
     SelectionResult result;
     const auto& types = q_.table.types;
     const bool any_for_device =
@@ -47,7 +59,6 @@ class Selector {
     return result;
   }
 
- private:
   void play(std::uint32_t round, SelectionResult& result) {
     applicable_.clear();
     for (std::size_t i = 0; i < q_.table.types.size(); ++i) {
@@ -306,6 +317,9 @@ class Selector {
                           status == TENON_REFUSED;
     if (round == 1 && copyable) refused_as_is(i).copyable_arg = arg;
     if (round == 2) last_copyable_ = copyable ? arg : -1;
+    const std::string failure =
+        status == TENON_REFUSED ? std::string() : failure_text(status, detail::text_of(reason));
+    if (!failure.empty()) failed_.emplace_back(&type, failure);
     if (report_ != nullptr) {
       CandidateReport& c = say(i, round, Verdict::kRefused);
       const Value expected = detail::value_of(reason.expected);
@@ -316,9 +330,8 @@ class Selector {
                   expected.is_none() ? std::string() : expected.to_string(),
                   actual.is_none() ? std::string() : actual.to_string(),
                   detail::text_of(reason)};
-      if (status != TENON_REFUSED) {
-        c.reason.text = "its refuse function failed with " + std::string(status_name(status)) +
-                        (c.reason.text.empty() ? "" : ": " + c.reason.text);
+      if (!failure.empty()) {
+        c.reason.text = "refuse failed: " + failure;
       } else if (c.reason.text.empty()) {
         c.reason.text = "refused without a text (" + std::string(reason_name(reason.code)) + ")";
       }
@@ -542,6 +555,7 @@ class Selector {
   std::vector<std::size_t> applicable_;
   std::vector<AsIs> refused_as_is_;
   std::int32_t last_copyable_ = -1;
+  std::vector<std::pair<const KernelType*, std::string>> failed_;
   CallScratch scratch_;
 };
 

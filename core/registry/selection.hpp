@@ -50,6 +50,8 @@ struct SelectionResult {
   std::uint32_t round = 0;
   std::uint64_t copied_args = 0;  ///< bit i: argument i goes as a dense copy, cast or padded too
   std::vector<std::string> tied;  ///< of an ambiguity
+  /// Kernel types whose refuse function failed, which is neither yes nor no, and what they said.
+  std::vector<std::pair<const KernelType*, std::string>> failed;
 };
 
 /// Pure: reads facts only, calls the plugins' refuse. `report`, where given, gets every candidate

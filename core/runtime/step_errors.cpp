@@ -145,6 +145,21 @@ Error StepRun::selection_error(const SelectionQuery& q, const DeviceEntry& devic
   return error;
 }
 
+void StepRun::warn_failed(const KernelType& type,
+                          std::string_view function,
+                          const std::string& why,
+                          std::string_view consequence) const {
+  Engine::Internals& engine = instance_.engine();
+  const std::string what = std::string(function) + " of kernel type '" + type.qualified + "'";
+  {
+    const std::lock_guard lock(engine.warned_mutex);
+    if (!engine.warned.insert(what).second) return;
+  }
+  std::string text = instance_.decl().name + ": " + what + " failed: " + why + "; ";
+  text += consequence;
+  instance_.construction.engine->log(TENON_LOG_WARN, "selection", text);
+}
+
 void StepRun::warn_reference(const SelectionQuery& q, const SelectionResult& selection) const {
   std::vector<CandidateReport> report;
   (void)select(q, &report);

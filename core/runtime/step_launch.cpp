@@ -117,6 +117,8 @@ Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device
   std::string forced_by;
   const SelectionQuery q = query(device.facts, device.device.kind, forced, forced_by);
   const SelectionResult selection = select(q);
+  for (const auto& [type, why] : selection.failed)
+    warn_failed(*type, "refuse", why, "it is passed over, which it did not ask for");
   const bool chosen = selection.outcome == SelectionOutcome::kChosen;
   const bool may_compose = instance_.composes() && q.forced.empty();
   if (!chosen && may_compose && selection.outcome != SelectionOutcome::kAmbiguous)
@@ -208,6 +210,11 @@ std::vector<std::uint64_t> StepRun::identity_of(const KernelType& type,
   }
   if (status != TENON_OK || size > bytes.size()) {
     // Without an identity of its own every call key is one.
+    warn_failed(type,
+                "identity",
+                status == TENON_OK ? "it gave " + std::to_string(size) + " bytes, and then others"
+                                   : std::string(status_name(status)),
+                "a kernel is built for every new call");
     words.insert(words.end(), state_.key.begin(), state_.key.end());
     return words;
   }

@@ -6,6 +6,7 @@
 namespace tenon {
 
 class WorkspaceScope;
+struct WideValue;
 
 /// Works on one thread's scratch; made anew for each step.
 class StepRun {
@@ -47,10 +48,12 @@ class StepRun {
   /// The same for the interface's reference kernel type, whatever selection would take.
   Result<std::shared_ptr<const CallEntry>> reference(const DeviceEntry& device);
   /// Launches on float64 copies of every floating tensor, dense ones of the others. `results` gets
-  /// the outputs, in the order of state.outputs; null for what is not present.
+  /// the outputs, in the order of state.outputs; null for what is not present. `known`: what inputs
+  /// were before they were rounded.
   Result<void> launch_wide(const CallEntry& entry,
                            const DeviceEntry& device,
                            void* stream,
+                           std::span<const WideValue> known,
                            std::vector<Tensor>& results);
 
   /// Copies in, launches, copies back. `memo`, where given, keeps the launch, or is set to null if
@@ -130,6 +133,11 @@ class StepRun {
   std::vector<std::uint64_t> identity_of(const KernelType& type,
                                          const DeviceEntry& device,
                                          const tenon_call& call) const;
+  /// Logs that a function of a kernel type failed, once for each type and function.
+  void warn_failed(const KernelType& type,
+                   std::string_view function,
+                   const std::string& why,
+                   std::string_view consequence) const;
   void warn_reference(const SelectionQuery& query, const SelectionResult& selection) const;
 
   Op::Instance& instance_;

@@ -408,7 +408,10 @@ TEST_SUITE("core/registry/selection") {
       return TENON_INTERNAL;
     };
     CHECK(b.run().outcome == SelectionOutcome::kNone);
-    CHECK(b.report("acme:broken").reason.text == "its refuse function failed with INTERNAL");
+    CHECK(b.report("acme:broken").reason.text == "refuse failed: INTERNAL");
+    REQUIRE_FALSE(b.run().failed.empty());
+    CHECK(b.run().failed.front().first->qualified == "acme:broken");
+    CHECK(b.run().failed.front().second == "INTERNAL");
   }
 
   TEST_CASE("facts tell layout, alignment and width apart") {

@@ -606,6 +606,48 @@ TEST_SUITE("core/runtime/call") {
   }
 }
 
+TEST_SUITE("core/runtime/failing_questions") {
+  TEST_CASE("a refuse function that fails is told once with its text, and explain shows it") {
+    World w;
+    FakeRow& broken = w.row("broken");
+    broken.refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+      std::snprintf(r.text, sizeof r.text, "the table of tiles is missing");
+      return TENON_UNAVAILABLE;
+    };
+    w.row("sound");
+    Op op = w.make();
+
+    REQUIRE(op.call({{"x", w.tensor({3})}}));
+    REQUIRE(op.call({{"x", w.tensor({4})}}));
+
+    CHECK(op.last_call()->kernel() == "acme:sound");
+    REQUIRE(w.log.size() == 1);
+    CHECK(w.log[0] ==
+          "ScaleFwdOp: refuse of kernel type 'acme:broken' failed: UNAVAILABLE: the table of tiles "
+          "is missing; it is passed over, which it did not ask for");
+    const NamedSpec x{"x", {DType::kFloat32, Dims{3}, Dims{1}, w.fake}, 0};
+    CHECK(op.explain({&x, 1}).table().find("refuse failed: UNAVAILABLE: the table of tiles is") !=
+          std::string::npos);
+    CHECK(w.log.size() == 1);
+  }
+
+  TEST_CASE("an identity function that fails is told once, and a kernel is built for each call") {
+    World w;
+    FakeRow& row = w.row("fast");
+    row.identity_fails = true;
+    Op op = w.make();
+
+    REQUIRE(op.call({{"x", w.tensor({3})}}));
+    REQUIRE(op.call({{"x", w.tensor({4})}}));
+
+    CHECK(row.builds == 2);
+    REQUIRE(w.log.size() == 1);
+    CHECK(w.log[0] ==
+          "ScaleFwdOp: identity of kernel type 'acme:fast' failed: UNAVAILABLE; a kernel is built "
+          "for every new call");
+  }
+}
+
 TEST_SUITE("core/runtime/reference") {
   TEST_CASE(
       "the reference gets float64 tensors, the facts of the real ones, and the flag that says so") {

@@ -43,6 +43,7 @@ struct FakeRow {
   std::string config;              ///< what a kernel says of itself; empty: it has no such function
   std::string tuned_with;          ///< the tuned configuration that the last build was given
   bool identity_is_empty = false;  ///< one build serves every call
+  bool identity_fails = false;     ///< with UNAVAILABLE
 
   std::atomic<int> refuses = 0;
   std::atomic<int> builds = 0;
@@ -233,6 +234,11 @@ class FakePlugin {
         *size = 0;
         return TENON_OK;
       };
+    }
+    if (row.identity_fails) {
+      t.identity =
+          [](void*, const tenon_device*, const tenon_call*, void*, std::uint64_t, std::uint64_t*)
+          -> tenon_status { return TENON_UNAVAILABLE; };
     }
     t.build = [](void* context,
                  const tenon_host*,
