@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/call_stack.hpp"
+#include "runtime/stage_calls.hpp"
 #include "runtime/workspace.hpp"
 
 namespace tenon {
@@ -45,60 +46,48 @@ void CompositeCalls::complete(std::vector<CompositeFrame::Pending>& pending) {
   pending.clear();
 }
 
+// ---- Stages
+// ---------------------------------------------------------------------------------------
+
+const TensorView* StageCalls::input(std::string_view name) const {
+  const auto index = decl().input_index(name);
+  return index ? args_.inputs[*index].single() : nullptr;
+}
+
+const TensorView* StageCalls::output(std::string_view name) const {
+  const auto index = decl().output_index(name);
+  return index ? state_.outputs[state_.output_first[*index]] : nullptr;
+}
+
+Value StageCalls::param(std::string_view name) const {
+  const auto& params = decl().params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].name == name) return instance_.construction.construction->params()[i];
+  }
+  return {};
+}
+
+Result<Composition::Delegate> StageCalls::delegate_for(std::string_view stage,
+                                                       std::span<const std::int64_t> identity,
+                                                       const Params& params) {
+  const auto& stages = decl().stages;
+  const auto at = std::find_if(
+      stages.begin(), stages.end(), [&](const StageDecl& s) { return s.name == stage; });
+  if (at == stages.end() || at->op.empty()) {
+    return fail(
+        ErrorCode::kInternal,
+        "op '" + decl().name + "' declares no stage '" + std::string(stage) + "' that calls an op");
+  }
+  Delegate delegate;
+  delegate.stage = static_cast<std::uint32_t>(at - stages.begin());
+  TENON_TRY_ASSIGN(delegate.op, instance_.delegate_for(state_, delegate.stage, identity, params));
+  return delegate;
+}
+
 // ---- Running
 // ---------------------------------------------------------------------------------------
 
 namespace {
-
-// What running and explaining have in common.
-class StageCalls : public Composition {
- public:
-  StageCalls(Op::Instance& instance, ThreadState& state, const CallArgs& args)
-      : instance_(instance), state_(state), args_(args) {}
-
-  [[nodiscard]] const OpDecl& decl() const final { return instance_.decl(); }
-  [[nodiscard]] const TensorView* input(std::string_view name) const final {
-    const auto index = decl().input_index(name);
-    return index ? args_.inputs[*index].single() : nullptr;
-  }
-  [[nodiscard]] const TensorView* output(std::string_view name) const final {
-    const auto index = decl().output_index(name);
-    return index ? state_.outputs[state_.output_first[*index]] : nullptr;
-  }
-  [[nodiscard]] Value param(std::string_view name) const final {
-    const auto& params = decl().params;
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      if (params[i].name == name) return instance_.construction.construction->params()[i];
-    }
-    return {};
-  }
-  Result<Delegate> delegate_for(std::string_view stage,
-                                std::span<const std::int64_t> identity,
-                                const Params& params) final {
-    const auto& stages = decl().stages;
-    const auto at = std::find_if(
-        stages.begin(), stages.end(), [&](const StageDecl& s) { return s.name == stage; });
-    if (at == stages.end() || at->op.empty()) {
-      return fail(ErrorCode::kInternal,
-                  "op '" + decl().name + "' declares no stage '" + std::string(stage) +
-                      "' that calls an op");
-    }
-    Delegate delegate;
-    delegate.stage = static_cast<std::uint32_t>(at - stages.begin());
-    TENON_TRY_ASSIGN(delegate.op, instance_.delegate_for(state_, delegate.stage, identity, params));
-    return delegate;
-  }
-
- protected:
-  ~StageCalls() = default;
-  [[nodiscard]] const std::string& stage_name(const Delegate& delegate) const {
-    return decl().stages[delegate.stage].name;
-  }
-
-  Op::Instance& instance_;
-  ThreadState& state_;
-  const CallArgs& args_;
-};
 
 class RunningStages final : public StageCalls {
  public:

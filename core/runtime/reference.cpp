@@ -1,4 +1,6 @@
 // The reference on wide data: what results should be before they are rounded to their dtype.
+#include "runtime/reference.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -11,27 +13,8 @@
 namespace tenon {
 namespace {
 
-bool is_floating(DType dtype) { return info_of(dtype).category == DTypeCategory::kFloat; }
-
-// Visits the elements of a view in row-major order: body(byte pointer, flat index).
-template <class Body>
-void for_each_element(const TensorView& view, Body&& body) {
-  const std::int64_t count = view.count();
-  if (count == 0) return;
-  const auto size = static_cast<std::int64_t>(size_bytes_of(view.dtype));
-  Dims index(view.shape);
-  for (std::size_t i = 0; i < index.size(); ++i) index[i] = 0;
-  std::byte* at = view.first();
-  for (std::int64_t flat = 0; flat < count; ++flat) {
-    body(at, flat);
-    for (std::size_t i = index.size(); i-- > 0;) {
-      at += view.strides[i] * size;
-      if (++index[i] < view.shape[i]) break;
-      at -= view.strides[i] * size * view.shape[i];
-      index[i] = 0;
-    }
-  }
-}
+using detail::for_each_element;
+using detail::is_floating;
 
 // A dense host tensor with the view's elements, floating ones widened.
 Result<Tensor> widened(const TensorView& view, bool with_contents) {
@@ -49,6 +32,20 @@ Result<Tensor> widened(const TensorView& view, bool with_contents) {
       std::memcpy(out + static_cast<std::size_t>(flat) * size, at, size);
     });
   }
+  return made;
+}
+
+// The same with the values that are known of the view's memory, where there are such.
+Result<Tensor> widened(const TensorView& view, std::span<const WideValue> known) {
+  const auto at = std::find_if(known.begin(), known.end(), [&](const WideValue& value) {
+    return value.wide.defined() && value.rounded.view().first() == view.first();
+  });
+  const bool is_it = at != known.end() && is_floating(view.dtype) && view.is_dense() &&
+                     at->wide.view().count() == view.count();
+  if (!is_it) return widened(view, true);
+  auto made = Tensor::host(DType::kFloat64, view.shape);
+  if (!made) return made;
+  std::copy_n(at->wide.data<double>(), view.count(), made->data<double>());
   return made;
 }
 
@@ -93,6 +90,7 @@ Result<void> StepRun::store_wide(const KernelType& type, std::uint64_t copied_ar
 Result<void> StepRun::launch_wide(const CallEntry& entry,
                                   const DeviceEntry& device,
                                   void* stream,
+                                  std::span<const WideValue> known,
                                   std::vector<Tensor>& results) {
   if ((device.facts.fields().flags & TENON_DEVICE_FLAG_HOST_MEMORY) == 0) {
     return fail(ErrorCode::kUsageError,
@@ -109,7 +107,7 @@ Result<void> StepRun::launch_wide(const CallEntry& entry,
           state_.copies.begin(), state_.copies.end(), [&](const auto& c) { return c.view == v; });
       // What the flow cannot view is read from the tensor itself, in the same row-major order.
       const TensorView& source = copy == state_.copies.end() ? view : copy->original;
-      auto wide = widened(source, a.role != TENON_ROLE_OUT);
+      auto wide = a.role == TENON_ROLE_OUT ? widened(source, false) : widened(source, known);
       if (!wide) return fail(std::move(wide).error());
       if (a.source == ArgSource::kOutput) {
         // Kernels see outputs in another shape, but every flow keeps their row-major order.
@@ -145,34 +143,57 @@ Result<void> widen_empty(const ThreadState& state, std::vector<Tensor>& results)
   return {};
 }
 
+// Whether the interface has a reference kernel for the kind, whatever it says to a call.
+bool has_reference(const InterfaceTable& table, DeviceKind kind) {
+  return std::any_of(table.types.begin(), table.types.end(), [&](const auto& type) {
+    return type->reference() && type->serves(kind);
+  });
+}
+
 }  // namespace
 
 Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tensor>& results) {
+  return run_reference(*this, args, results);
+}
+
+Result<void> run_reference(Op::Instance& instance,
+                           const CallArgs& args,
+                           std::vector<Tensor>& results,
+                           std::span<const WideValue> known) {
   ThreadState state;
-  state.frame = plan().make_frame();
-  const Construction& c = *construction.construction;
-  TENON_TRY(check_given(decl(), args));
-  if (!plan().check(c, args, *state.frame)) return fail(plan().failure(c, args, *state.frame));
-  auto device = engine().devices->find(state.frame->device);
+  const SignaturePlan& plan = instance.plan();
+  const OpDecl& decl = instance.decl();
+  state.frame = plan.make_frame();
+  const Construction& c = *instance.construction.construction;
+  TENON_TRY(check_given(decl, args));
+  if (!plan.check(c, args, *state.frame)) return fail(plan.failure(c, args, *state.frame));
+  DeviceTable& devices = *instance.engine().devices;
+  auto device = devices.find(state.frame->device);
   if (!device) return fail(std::move(device).error());
   void* stream = nullptr;
-  TENON_TRY_ASSIGN(stream, stream_for(*engine().devices, **device));
-  TENON_TRY(make_outputs(state, args, stream));
+  TENON_TRY_ASSIGN(stream, stream_for(devices, **device));
+  TENON_TRY(instance.make_outputs(state, args, stream));
   if (state.frame->nothing_to_do) return widen_empty(state, results);
-  if (decl().steps.size() != 1 || decl().interfaces.empty()) {
+  const bool has_one = decl.steps.size() == 1 && !decl.interfaces.empty();
+  const auto interface = has_one ? plan.active_interface(0, c, *state.frame) : std::nullopt;
+  const bool has_kernel =
+      interface &&
+      has_reference(instance.construction.op_class->interfaces[*interface], (*device)->device.kind);
+  if (!has_kernel && instance.composes())
+    return run_composed_reference(instance, state, args, (*device)->device, results);
+  if (!has_one) {
     return fail(ErrorCode::kNoImplementation,
-                "op '" + decl().name + "' has " + std::to_string(decl().steps.size()) +
+                "op '" + decl.name + "' has " + std::to_string(decl.steps.size()) +
                     " steps; the reference runs ops of one kernel");
   }
-  const auto interface = plan().active_interface(0, c, *state.frame);
   if (!interface)
-    return fail(ErrorCode::kInternal, "op '" + decl().name + "' has no active interface");
-  StepRun run(*this, state, args, 0, *interface);
+    return fail(ErrorCode::kInternal, "op '" + decl.name + "' has no active interface");
+  StepRun run(instance, state, args, 0, *interface);
   TENON_TRY(run.prepare());
   run.make_key();
   auto entry = run.reference(**device);
   if (!entry) return fail(std::move(entry).error());
-  return run.launch_wide(**entry, **device, stream, results);
+  return run.launch_wide(**entry, **device, stream, known, results);
 }
 
 }  // namespace tenon

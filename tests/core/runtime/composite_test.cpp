@@ -43,6 +43,50 @@ TEST_SUITE("core/runtime/composite") {
     CHECK(record.built);
   }
 
+  TEST_CASE("the reference of an op without one is that of its stages, unrounded between them") {
+    World w;
+    const auto wide_row = [&](const char* op, const HandPlan& plan, double factor) {
+      FakeRow& row = w.acme->add(op, plan.decl().interfaces[0], "reference");
+      row.flags = TENON_KERNEL_REFERENCE;
+      row.launch = [factor](const tenon_launch& l, tenon_reason&) {
+        const tenon_tensor& x = *l.tensors[l.arg_first[0]];
+        const tenon_tensor& y = *l.tensors[l.arg_first[2]];
+        REQUIRE(x.dtype.bits == 64);
+        REQUIRE(y.dtype.bits == 64);
+        for (std::int64_t i = 0; i < x.shape[0]; ++i)
+          static_cast<double*>(y.data)[i] = static_cast<double*>(x.data)[i] * factor;
+        return TENON_OK;
+      };
+    };
+    wide_row("ScaleFwdOp", *w.plan, 1.0 / 3);
+    wide_row("HalveFwdOp", *w.halve_plan, 3);
+    Op op = w.make_op("PairFwdOp");
+    const NamedTensor x("x", w.tensor({3}));
+
+    const auto results = op.call_reference({&x, 1});
+
+    if (!results) FAIL(results.error().to_string());
+    CHECK((*results)[0].dtype() == DType::kFloat64);
+    // A third of x in float32 would leave an error of 1e-8.
+    CHECK((*results)[0].data<double>()[2] == doctest::Approx(3).epsilon(1e-14));
+    CHECK(w.scale->launches == 0);
+    Op outer = w.make_op("OuterFwdOp");
+    REQUIRE(outer.call_reference({&x, 1}));
+    CHECK_FALSE(op.last_call());
+  }
+
+  TEST_CASE("a stage without a reference is named by the reference of the whole") {
+    World w;
+    Op op = w.make_op("PairFwdOp");
+    const NamedTensor x("x", w.tensor({3}));
+
+    const auto failed = op.call_reference({&x, 1});
+
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().code() == ErrorCode::kNoImplementation);
+    CHECK(failed.error().message().find("ScaleFwdOp") != std::string::npos);
+  }
+
   TEST_CASE("a stage inside a stage is told inside it, and sub-ops are made once") {
     World w;
     Op op = w.make_op("OuterFwdOp");

@@ -139,7 +139,7 @@ class Op {
   /// results are float64 and not rounded to the output's dtype. Inputs lie on a device whose memory
   /// the host reaches. Keeps no record.
   /// @errors SignatureMismatch; NoImplementation where the device kind has no reference kernel for
-  /// the op.
+  /// the op, nor for its stages one after the other.
   Result<std::vector<Tensor>> call_reference(std::span<const NamedTensor> inputs);
 
   /// The meta call: checks the signature and infers the outputs; runs and selects nothing.
