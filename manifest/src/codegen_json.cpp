@@ -1,63 +1,17 @@
 // The whole manifest as one JSON document. docs/manifest-json.md describes the layout.
-#include <cmath>
-#include <type_traits>
-#include <variant>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tenon/manifest/codegen.hpp"
+#include "tenon/manifest/value_json.hpp"
 
 namespace tenon::manifest {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using signature::TypeTag;
-
-Json json_of(const Value& value);
-
-Json json_of(const std::vector<Value>& items) {
-  Json list = Json::array();
-  for (const Value& item : items) list.push_back(json_of(item));
-  return list;
-}
-
-Json json_of(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return value;
-}
-
-Json json_of(const Value& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::monostate>) {
-          return nullptr;
-        } else if constexpr (std::is_same_v<Held, double>) {
-          return json_of(held);
-        } else if constexpr (std::is_same_v<Held, DType>) {
-          return name_of(held);
-        } else if constexpr (std::is_same_v<Held, ValueList>) {
-          return json_of(held.items);
-        } else if constexpr (std::is_same_v<Held, AdtValue>) {
-          Json fields = Json::object();
-          for (const auto& [name, field] : held.fields) fields[name] = json_of(field);
-          return Json{{held.constructor, std::move(fields)}};
-        } else if constexpr (std::is_same_v<Held, OpaqueValue>) {
-          return held.text;
-        } else {
-          return held;
-        }
-      },
-      value.data());
-}
-
-Json object_of(const std::vector<NamedValue>& values) {
-  Json object = Json::object();
-  for (const auto& [name, value] : values) object[name] = json_of(value);
-  return object;
-}
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -161,7 +115,7 @@ Json param_json(const signature::PlanData& data, std::size_t i) {
             {"optional", data.param_types[i].maybe},
             {"members", Json::array()},
             {"required", !param.default_value.has_value()},
-            {"default", param.default_value ? json_of(*param.default_value) : Json(nullptr)},
+            {"default", param.default_value ? json_of<Json>(*param.default_value) : Json(nullptr)},
             {"kw_only", param.kw_only}};
   for (const signature::TypeMember& member : data.param_types[i].members)
     json["members"].push_back(member_json(member, data));
@@ -204,9 +158,10 @@ Json pattern_json(const Pattern& pattern) {
     case Pattern::Kind::kAny:
       return "_";
     case Pattern::Kind::kValue:
-      return Json{{"value", json_of(pattern.value)}};
+      return Json{{"value", json_of<Json>(pattern.value)}};
     default:
-      return Json{{"constructor", pattern.constructor}, {"fields", object_of(pattern.fields)}};
+      return Json{{"constructor", pattern.constructor},
+                  {"fields", json_of<Json>(std::span(pattern.fields))}};
   }
 }
 
@@ -290,12 +245,12 @@ Json workloads_json(const OpSource& op) {
   for (const WorkloadCase& each : op.workloads.cases) {
     Json json{{"case", each.id},
               {"label", each.label},
-              {"params", object_of(each.params)},
-              {"indices", object_of(each.indices)},
+              {"params", json_of<Json>(std::span(each.params))},
+              {"indices", json_of<Json>(std::span(each.indices))},
               {"tensors", Json::array()},
               {"outputs", Json::array()},
-              {"flops", each.cost ? json_of(each.cost->flops) : Json(nullptr)},
-              {"bytes", each.cost ? json_of(each.cost->bytes) : Json(nullptr)}};
+              {"flops", each.cost ? json_of<Json>(each.cost->flops) : Json(nullptr)},
+              {"bytes", each.cost ? json_of<Json>(each.cost->bytes) : Json(nullptr)}};
     for (const CaseTensor& tensor : each.tensors)
       json["tensors"].push_back(case_tensor_json(tensor));
     for (const CaseTensor& tensor : each.outputs)
@@ -370,7 +325,7 @@ Json tolerance_json(const OpDecl& decl) {
   Json json{{"reason", decl.tolerance->reason}, {"by_dtype", Json::object()}};
   for (const auto& [dtype, bounds] : decl.tolerance->by_dtype) {
     json["by_dtype"][std::string(name_of(dtype))] =
-        Json{{"rtol", json_of(bounds.first)}, {"atol", json_of(bounds.second)}};
+        Json{{"rtol", json_of<Json>(bounds.first)}, {"atol", json_of<Json>(bounds.second)}};
   }
   return json;
 }
