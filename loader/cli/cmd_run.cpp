@@ -1,15 +1,21 @@
 // tenon run: runs an op on real data and says what ran, why, and what came out.
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "files.hpp"
 #include "run_call.hpp"
 #include "run_commands.hpp"
 #include "tenon/loader/npy.hpp"
 #include "text.hpp"
 #include "view_ops.hpp"
 #include "view_run.hpp"
+#include "waiting.hpp"
+#include "watched_call.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -88,20 +94,13 @@ std::string alias_of(const PreparedCall& call, std::size_t output, const Signatu
   return written ? alias : std::string();
 }
 
-/// The results in host memory, of an op's outputs in their order.
-Result<std::vector<Tensor>> to_host(DeviceTable& devices, const std::vector<Tensor>& results) {
-  std::vector<Tensor> host;
-  for (const Tensor& result : results) {
-    if (result.defined() && result.device() != Device{}) {
-      auto entry = devices.find(result.device());
-      if (!entry) return fail(std::move(entry).error());
-      TENON_TRY(devices.synchronize(**entry));
-    }
-    auto moved = moved_to(devices, result, Device{});
-    if (!moved) return fail(std::move(moved).error());
-    host.push_back(std::move(*moved));
-  }
-  return host;
+/// That the file can be named was looked at before the call: what fails here is the machine's, such
+/// as a full disk.
+Result<void> write_result(const std::string& file, const TensorView& view) {
+  auto saved = save_npy(file, view);
+  std::error_code ignored;
+  if (saved || std::filesystem::is_fifo(file, ignored)) return saved;
+  return fail(ErrorCode::kInternal, saved.error().message());
 }
 
 Result<void> add_outputs(const PreparedCall& call,
@@ -127,30 +126,12 @@ Result<void> add_outputs(const PreparedCall& call,
                         alias_of(call, output, record),
                         stats_of(result.view())};
     if (file != files.end()) {
-      TENON_TRY(save_npy(file->second, result.view()));
+      TENON_TRY(write_result(file->second, result.view()));
       described.file = file->second;
     }
     report.outputs.push_back(std::move(described));
   }
   return {};
-}
-
-Result<std::vector<Tensor>> call_once(Op& op,
-                                      const PreparedCall& call,
-                                      const NamedTensors& tensors) {
-  CallOptions options;
-  options.device = call.device;
-  const std::optional<TensorView> out =
-      tensors.out ? std::optional(tensors.out->view()) : std::nullopt;
-  if (out) options.out = &*out;
-  auto results = op.call(tensors.inputs, options);
-  if (!results) return results;
-  // The core does not own what was passed as `out`; this call does.
-  const auto& outputs = call.decl().outputs;
-  for (std::size_t i = 0; i < results->size() && i < outputs.size(); ++i) {
-    if (tensors.out && outputs[i].buffer_out) (*results)[i] = *tensors.out;
-  }
-  return results;
 }
 
 void describe_kernels(const Explanation& explanation,
@@ -167,6 +148,26 @@ void describe_kernels(const Explanation& explanation,
   }
 }
 
+/// On guarded memory of the call's device and of the host.
+Result<WatchedCall> watched_run(const Session& session,
+                                Op& op,
+                                const PreparedCall& call,
+                                const NamedTensors& host) {
+  const std::array kinds{DeviceKind{}, call.device.kind};
+  auto memory = GuardedMemory::over(session.engine().devices(), kinds);
+  if (!memory) return fail(std::move(memory).error());
+  return watched_call(session, op, call, host, *memory);
+}
+
+Result<WatchedCall> plain_run(const Session& session,
+                              Op& op,
+                              const PreparedCall& call,
+                              const NamedTensors& host) {
+  auto called = call_once(session, op, call, host, Placement::kShare);
+  if (!called) return fail(std::move(called).error());
+  return WatchedCall{std::move(*called), {}};
+}
+
 /// Everything that `tenon run` does after its arguments are read.
 Result<RunReport> run(const Session& session,
                       const PreparedCall& call,
@@ -175,7 +176,8 @@ Result<RunReport> run(const Session& session,
   const OpDecl& decl = call.decl();
   auto files = parse_outs(decl, arguments.values("out"));
   if (!files) return fail(std::move(files).error());
-  DeviceTable& devices = session.engine().devices();
+  for (const auto& [output, file] : *files) TENON_TRY(require_place(file, "--out"));
+  Waiting waiting(console, "making the tensors");
   TENON_TRY(require_device(session, call));
   auto host = host_tensors(call);
   if (!host) return fail(std::move(host).error());
@@ -184,36 +186,32 @@ Result<RunReport> run(const Session& session,
   auto op = make_instance(session, call);
   if (!op) return fail(std::move(op).error());
 
-  // On the cpu the call may write what the check reads later.
-  auto kept = arguments.has("check") && call.device == Device{} ? copied(*host)
-                                                                : Result<NamedTensors>(*host);
-  if (!kept) return fail(std::move(kept).error());
-  auto tensors = on_device(devices, call, *host);
-  if (!tensors) return fail(std::move(tensors).error());
-  auto results = call_once(*op, call, *tensors);
-  if (!results) return fail(std::move(results).error());
-  const auto record = op->last_call();
-  if (!record) return fail(ErrorCode::kInternal, "the call left no record");
-  auto host_results = to_host(devices, *results);
-  if (!host_results) return fail(std::move(host_results).error());
+  waiting.now("the call");
+  auto watched = arguments.has("check") ? watched_run(session, *op, call, *host)
+                                        : plain_run(session, *op, call, *host);
+  if (!watched) return fail(std::move(watched).error());
+  const auto& [tensors, results, host_results, record] = watched->called;
 
   RunReport report;
   report.op = short_name(decl);
-  report.device = record->device.to_string();
-  report.target = record->target;
-  report.copies = record->copies;
+  report.device = record.device.to_string();
+  report.target = record.target;
+  report.copies = record.copies;
   report.inputs = describe_inputs(call, *host);
-  describe_kernels(
-      op->explain(specs->inputs, specs->out ? &*specs->out : nullptr), *record, report);
-  TENON_TRY(add_outputs(call, *host_results, *files, *record, report));
+  describe_kernels(op->explain(specs->inputs, specs->out ? &*specs->out : nullptr), record, report);
+  TENON_TRY(add_outputs(call, host_results, *files, record, report));
   if (arguments.has("check")) {
-    auto check = check_results(session, call, *kept, *host_results, *record);
+    waiting.now("--check: the reference");
+    auto check = check_results(session, call, *host, host_results, record);
     if (!check) return fail(std::move(check).error());
     report.check = std::move(*check);
+    report.check->ok = report.check->ok && watched->faults.empty();
+    report.check->faults = std::move(watched->faults);
   }
   if (arguments.has("time")) {
+    waiting.now("--time: the first runs");
     Progress progress(console, "timed runs");
-    auto time = time_call(session, *op, call, *tensors, *results, progress);
+    auto time = time_call(session, *op, call, tensors, results, waiting, progress);
     if (!time) return fail(std::move(time).error());
     report.time = *time;
   }
@@ -231,7 +229,11 @@ Result<int> run_run(const Arguments& arguments, Console& console) {
   if (!report) return fail(std::move(report).error());
   console.out(arguments.json() ? run_json(*report) : run_text(*report, console.out_style()));
   if (!report->check || report->check->ok) return kExitOk;
-  console.err(fmt::format("the results of {} lie beyond the bound of its reference\n", report->op));
+  for (const RunFault& fault : report->check->faults) console.err(fault.text + '\n');
+  if (!report->check->values_ok) {
+    console.err(
+        fmt::format("the results of {} lie beyond the bound of its reference\n", report->op));
+  }
   return kExitFailed;
 }
 

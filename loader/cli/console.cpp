@@ -102,10 +102,10 @@ std::string as_shown(std::string_view text, const Style& style) {
   return shown;
 }
 
-Console Console::standard() {
-  return {sink_of(stdout),
+Console Console::standard(std::FILE* out) {
+  return {sink_of(out),
           sink_of(stderr),
-          style_of(STDOUT_FILENO),
+          style_of(fileno(out)),
           style_of(STDERR_FILENO),
           isatty(STDERR_FILENO) != 0};
 }

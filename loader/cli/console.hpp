@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,9 +35,9 @@ class Console {
         out_style_(out_style),
         err_style_(err_style),
         shows_progress_(shows_progress) {}
-  /// stdout and stderr: 80 columns and no colour where they are no terminal; no colour where
-  /// NO_COLOR is set or the terminal is dumb.
-  static Console standard();
+  /// `out` for data, and stderr: 80 columns and no colour where they are no terminal; no colour
+  /// where NO_COLOR is set or the terminal is dumb.
+  static Console standard(std::FILE* out);
 
   void out(std::string_view text) { out_(as_shown(text, out_style_)); }
   void err(std::string_view text) { err_(as_shown(text, err_style_)); }

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "kept_stdout.hpp"
+
 namespace tenon::cli {
 namespace {
 
@@ -45,8 +47,13 @@ bool is_installed(std::string_view program) {
 }
 
 int start(const std::string& program, std::vector<char*>& arguments, bool search, pid_t& child) {
-  return search ? posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ)
-                : posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, kept_stdout(), STDOUT_FILENO);
+  const auto spawn = search ? posix_spawnp : posix_spawn;
+  const int status = spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return status;
 }
 
 }  // namespace

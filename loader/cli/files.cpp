@@ -63,6 +63,30 @@ Result<std::string> read_text_file(const std::string& path) {
 
 Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, "standard input"); }
 
+Result<void> require_place(const std::string& path, std::string_view what) {
+  const auto wrong = [&](std::string_view why) {
+    return fail(ErrorCode::kUsageError, fmt::format("{}: cannot write '{}': {}", what, path, why));
+  };
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) == 0) {
+    if (S_ISDIR(facts.st_mode)) return wrong("it is a folder");
+    // A device or a pipe is written to; a file is replaced, which only its folder must allow.
+    if (!S_ISREG(facts.st_mode))
+      return access(path.c_str(), W_OK) == 0 ? Result<void>() : wrong(std::strerror(errno));
+  } else if (errno != ENOENT) {
+    return wrong(std::strerror(errno));
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (stat(folder.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return wrong(fmt::format("there is no folder '{}'", folder));
+    return wrong(std::strerror(errno));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return wrong(fmt::format("its folder: {}", std::strerror(errno)));
+  return {};
+}
+
 Result<void> require_paths(const std::vector<std::string>& paths, std::string_view what) {
   for (const std::string& path : paths) {
     const auto wrong = [&](std::string_view why) {

@@ -20,6 +20,10 @@ namespace tenon::cli {
 /// @errors UsageError with the system's reason, or what it is instead.
 [[nodiscard]] Result<loader::Descriptor> open_file(const std::string& path);
 
+/// A result can be written to this path: its folder is there and may be written to, and the path is
+/// no folder. @errors UsageError
+[[nodiscard]] Result<void> require_place(const std::string& path, std::string_view what);
+
 /// @errors UsageError: the first of the paths that is no file or folder that can be read.
 [[nodiscard]] Result<void> require_paths(const std::vector<std::string>& paths,
                                          std::string_view what);

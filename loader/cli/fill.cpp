@@ -94,6 +94,10 @@ void write_element(
       std::memset(element, 0, size_bytes_of(dtype));
       return;
     case FillKind::kConst:
+      if (fill.whole) {
+        std::memcpy(element, &fill.whole->bits, sizeof fill.whole->bits);
+        return;
+      }
       store_from_double(dtype, element, fill.value);
       return;
     case FillKind::kArange:

@@ -27,7 +27,7 @@ namespace tenon::cli {
 /// normal   floats: mean 0, variance 1; integers: that times ten, rounded, without its sign where
 /// the
 ///          dtype has none; bool: a fair coin.
-/// uniform  floats: [0, 1); integers: 0 to 99; bool: a fair coin.
+/// uniform  floats: in [0, 1), rounded to the dtype; integers: 0 to 99; bool: a fair coin.
 /// arange   0, 1, 2, ..., again from 0 where the dtype no longer holds every integer.
 /// Packed four-bit floats are filled byte by byte with random bits, or with the byte V.
 void fill_view(const TensorView& view, const Fill& fill, std::uint64_t stream);

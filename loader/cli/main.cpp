@@ -1,4 +1,5 @@
 // The entry of the `tenon` executable.
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -6,15 +7,19 @@
 #include "app.hpp"
 #include "console.hpp"
 #include "external.hpp"
+#include "kept_stdout.hpp"
 #include "supervise.hpp"
 
 namespace {
 
 int run(const std::vector<std::string>& words) {
-  tenon::cli::Console console = tenon::cli::Console::standard();
+  // A file that may grow no further is a failed write with a reason, not the end of the process.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  std::FILE* const out = tenon::cli::keep_stdout();
+  tenon::cli::Console console = tenon::cli::Console::standard(out);
   const int status = tenon::cli::run_tenon(words, console);
   // A full disk or a closed pipe loses data: that is no success.
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (std::fflush(out) == 0 && std::ferror(out) == 0) return status;
   console.err("tenon: the output could not be written whole\n");
   return status == 0 ? 1 : status;
 }

@@ -178,7 +178,11 @@ Result<CallSpecs> specs_of(const PreparedCall& call) {
 }
 
 Result<Tensor> moved_to(DeviceTable& devices, const Tensor& tensor, Device device) {
-  if (tensor.device() == device || !tensor.defined()) return tensor;
+  return tensor.device() == device ? Result<Tensor>(tensor) : copied_to(devices, tensor, device);
+}
+
+Result<Tensor> copied_to(DeviceTable& devices, const Tensor& tensor, Device device) {
+  if (!tensor.defined()) return tensor;
   const std::size_t element_size = size_bytes_of(tensor.dtype());
   const auto storage_elements =
       static_cast<std::int64_t>(tensor.storage()->size_bytes() / element_size);

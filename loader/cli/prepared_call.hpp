@@ -61,5 +61,7 @@ struct CallSpecs {
 
 /// A copy on another device, strides and offset kept; the same tensor where it is there already.
 [[nodiscard]] Result<Tensor> moved_to(DeviceTable& devices, const Tensor& tensor, Device device);
+/// The same, and always a copy.
+[[nodiscard]] Result<Tensor> copied_to(DeviceTable& devices, const Tensor& tensor, Device device);
 
 }  // namespace tenon::cli

@@ -23,20 +23,6 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::lround(last * share))];
 }
 
-Result<Tensor> copy_of(const Tensor& tensor) {
-  if (!tensor.defined()) return tensor;
-  const auto size_bytes = static_cast<std::int64_t>(tensor.storage()->size_bytes());
-  auto bytes = Tensor::host(DType::kUInt8, Dims{size_bytes});
-  if (!bytes) return fail(std::move(bytes).error());
-  std::memcpy(
-      bytes->storage()->memory(), tensor.storage()->memory(), static_cast<std::size_t>(size_bytes));
-  TensorView view = tensor.view();
-  view.byte_offset += static_cast<std::uint64_t>(
-      static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor.storage()->memory()));
-  view.data = bytes->storage()->memory();
-  return Tensor(bytes->storage(), view);
-}
-
 /// A tensor with an expanded axis takes little memory and may still have more elements than any
 /// kernel will visit in this life.
 Result<void> require_runnable(const TensorSource& source) {
@@ -116,19 +102,23 @@ Result<NamedTensors> host_tensors(const PreparedCall& call) {
 
 Result<NamedTensors> on_device(DeviceTable& devices,
                                const PreparedCall& call,
-                               const NamedTensors& host) {
+                               const NamedTensors& host,
+                               Placement placement) {
+  const auto place = [&](const Tensor& tensor, Device device) {
+    return placement == Placement::kCopy ? copied_to(devices, tensor, device)
+                                         : moved_to(devices, tensor, device);
+  };
   NamedTensors moved;
   const OpDecl& decl = call.decl();
   for (const NamedTensor& named : host.inputs) {
     const auto index = decl.input_index(named.name);
     const bool stays = index && decl.inputs[*index].on_cpu;
-    auto tensor =
-        stays ? Result<Tensor>(named.tensor) : moved_to(devices, named.tensor, call.device);
+    auto tensor = place(named.tensor, stays ? Device{} : call.device);
     if (!tensor) return fail(std::move(tensor).error());
     moved.inputs.emplace_back(named.name, *tensor);
   }
   if (host.out) {
-    auto tensor = moved_to(devices, *host.out, call.device);
+    auto tensor = place(*host.out, call.device);
     if (!tensor) return fail(std::move(tensor).error());
     moved.out = std::move(*tensor);
   }
@@ -140,19 +130,64 @@ Result<NamedTensors> on_device(DeviceTable& devices,
   return moved;
 }
 
-Result<NamedTensors> copied(const NamedTensors& host) {
-  NamedTensors copies;
-  for (const NamedTensor& named : host.inputs) {
-    auto copy = copy_of(named.tensor);
-    if (!copy) return fail(std::move(copy).error());
-    copies.inputs.emplace_back(named.name, *copy);
+Result<Tensor> copy_of(const Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  const auto size_bytes = static_cast<std::int64_t>(tensor.storage()->size_bytes());
+  auto bytes = Tensor::host(DType::kUInt8, Dims{size_bytes});
+  if (!bytes) return fail(std::move(bytes).error());
+  std::memcpy(
+      bytes->storage()->memory(), tensor.storage()->memory(), static_cast<std::size_t>(size_bytes));
+  TensorView view = tensor.view();
+  view.byte_offset += static_cast<std::uint64_t>(
+      static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor.storage()->memory()));
+  view.data = bytes->storage()->memory();
+  return Tensor(bytes->storage(), view);
+}
+
+namespace {
+
+/// The results in host memory.
+Result<std::vector<Tensor>> to_host(DeviceTable& devices, const std::vector<Tensor>& results) {
+  std::vector<Tensor> host;
+  for (const Tensor& result : results) {
+    if (result.defined() && result.device() != Device{}) {
+      auto entry = devices.find(result.device());
+      if (!entry) return fail(std::move(entry).error());
+      TENON_TRY(devices.synchronize(**entry));
+    }
+    auto moved = moved_to(devices, result, Device{});
+    if (!moved) return fail(std::move(moved).error());
+    host.push_back(std::move(*moved));
   }
-  if (host.out) {
-    auto copy = copy_of(*host.out);
-    if (!copy) return fail(std::move(copy).error());
-    copies.out = std::move(*copy);
+  return host;
+}
+
+}  // namespace
+
+Result<CalledOnce> call_once(const Session& session,
+                             Op& op,
+                             const PreparedCall& call,
+                             const NamedTensors& host,
+                             Placement placement) {
+  DeviceTable& devices = session.engine().devices();
+  CalledOnce called;
+  TENON_TRY_ASSIGN(called.tensors, on_device(devices, call, host, placement));
+  CallOptions options;
+  options.device = call.device;
+  const std::optional<TensorView> out =
+      called.tensors.out ? std::optional(called.tensors.out->view()) : std::nullopt;
+  if (out) options.out = &*out;
+  TENON_TRY_ASSIGN(called.results, op.call(called.tensors.inputs, options));
+  // The core does not own what was passed as `out`; this call does.
+  const auto& outputs = call.decl().outputs;
+  for (std::size_t i = 0; i < called.results.size() && i < outputs.size(); ++i) {
+    if (called.tensors.out && outputs[i].buffer_out) called.results[i] = *called.tensors.out;
   }
-  return copies;
+  auto record = op.last_call();
+  if (!record) return fail(ErrorCode::kInternal, "the call left no record");
+  called.record = std::move(*record);
+  TENON_TRY_ASSIGN(called.host_results, to_host(devices, called.results));
+  return called;
 }
 
 Result<RunTime> time_call(const Session& session,
@@ -160,6 +195,7 @@ Result<RunTime> time_call(const Session& session,
                           const PreparedCall& call,
                           const NamedTensors& tensors,
                           const std::vector<Tensor>& results,
+                          Waiting& waiting,
                           Progress& progress) {
   DeviceTable& devices = session.engine().devices();
   auto entry = devices.find(call.device);
@@ -171,8 +207,8 @@ Result<RunTime> time_call(const Session& session,
   };
   for (std::size_t i = 0; i < kWarmUps; ++i) {
     TENON_TRY(once());
-    progress.update(0, 0);
   }
+  waiting.end();
   std::vector<double> times_ns;
   const Clock::time_point begin = Clock::now();
   while (times_ns.size() < kFewestRuns ||

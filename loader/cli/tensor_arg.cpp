@@ -237,7 +237,25 @@ Result<void> read_description(Cursor& cursor, Description& made) {
   return read_step(cursor, made);
 }
 
-Result<double> read_const(Cursor& cursor, DType dtype) {
+/// Digits and maybe a sign as a number of a 64-bit integer dtype; nothing where they are something
+/// else, or too many.
+std::optional<Fill::Whole> read_whole(std::string_view digits, DType dtype) {
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  const char* const first = digits.data();
+  const char* const last = first + digits.size();
+  std::from_chars_result read{first, std::errc::invalid_argument};
+  Fill::Whole whole;
+  if (dtype == DType::kInt64) {
+    std::int64_t value = 0;
+    read = std::from_chars(first, last, value);
+    whole = {static_cast<std::uint64_t>(value), true};
+  } else if (dtype == DType::kUInt64) {
+    read = std::from_chars(first, last, whole.bits);
+  }
+  return read.ec == std::errc{} && read.ptr == last ? std::optional(whole) : std::nullopt;
+}
+
+Result<void> read_const(Cursor& cursor, DType dtype, Fill& fill) {
   const std::size_t start = cursor.position();
   const std::string_view digits = cursor.take_until("@");
   double value = 0;
@@ -249,15 +267,23 @@ Result<double> read_const(Cursor& cursor, DType dtype) {
   if (status != std::errc{} || end != digits.data() + digits.size()) {
     return cursor.bad(start, fmt::format("expected a number after 'const=', found '{}'", digits));
   }
+  fill.value = value;
+  fill.whole = read_whole(digits, dtype);
+  if (fill.whole) return {};
   const DTypeCategory category = info_of(dtype).category;
-  if (category == DTypeCategory::kInt || category == DTypeCategory::kBool) {
-    alignas(16) std::array<std::byte, 16> element{};
-    store_from_double(dtype, element.data(), value);
-    if (load_as_double(dtype, element.data()) != value) {
-      return cursor.bad(start, fmt::format("{} holds no {}", name_of(dtype), digits));
-    }
-  }
-  return value;
+  alignas(16) std::array<std::byte, 16> element{};
+  store_from_double(dtype, element.data(), value);
+  const double held = load_as_double(dtype, element.data());
+  const bool is_whole = category == DTypeCategory::kInt || category == DTypeCategory::kBool;
+  // Beyond the range of 64 bits a double is cut to the nearest number, which compares as equal.
+  constexpr double kTwoTo63 = 0x1p63;
+  const bool overflows =
+      (category == DTypeCategory::kFloat && std::isfinite(value) && !std::isfinite(held)) ||
+      (dtype == DType::kInt64 && value >= kTwoTo63) ||
+      (dtype == DType::kUInt64 && value >= 2 * kTwoTo63);
+  if ((is_whole && held != value) || overflows)
+    return cursor.bad(start, fmt::format("{} holds no {}", name_of(dtype), digits));
+  return {};
 }
 
 Result<void> read_fill(Cursor& cursor, DType dtype, Fill& fill) {
@@ -278,8 +304,7 @@ Result<void> read_fill(Cursor& cursor, DType dtype, Fill& fill) {
   if (!cursor.take('=')) {
     return cursor.bad(cursor.position(), "the fill 'const' needs a value", "write ~const=1.5");
   }
-  TENON_TRY_ASSIGN(fill.value, read_const(cursor, dtype));
-  return {};
+  return read_const(cursor, dtype, fill);
 }
 
 Result<void> read_seed(Cursor& cursor, Fill& fill) {
@@ -403,6 +428,9 @@ std::string_view name_of(FillKind kind) noexcept {
 }
 
 std::string Fill::to_string() const {
+  if (kind == FillKind::kConst && whole && whole->is_signed)
+    return fmt::format("const {}", static_cast<std::int64_t>(whole->bits));
+  if (kind == FillKind::kConst && whole) return fmt::format("const {}", whole->bits);
   if (kind == FillKind::kConst) return fmt::format("const {}", value);
   if (kind == FillKind::kNormal || kind == FillKind::kUniform) {
     return fmt::format("{}, seed {}", name_of(kind), seed);

@@ -20,6 +20,12 @@ enum class FillKind : std::uint8_t { kNormal, kUniform, kArange, kZeros, kConst 
 struct Fill {
   FillKind kind = FillKind::kNormal;
   double value = 0;  ///< of kConst
+  /// Of kConst with a whole number of 64 bits, of which a double holds only some.
+  struct Whole {
+    std::uint64_t bits = 0;
+    bool is_signed = false;
+  };
+  std::optional<Whole> whole;
   std::uint64_t seed = 0;
   /// "normal, seed 0", "zeros", "const 1.5"
   [[nodiscard]] std::string to_string() const;

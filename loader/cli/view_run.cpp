@@ -18,12 +18,20 @@ Json optional_json(const std::optional<double>& value) {
 
 std::string check_text(const RunCheck& check, const Style& style) {
   std::string text = "check     ";
+  if (check.ok && !check.not_compared.empty()) {
+    text += inked("nothing compared", Ink::kWarn, style) + ": " + check.not_compared;
+    return text + "\n          its memory was watched: no fault\n";
+  }
   text += check.ok ? inked("ok", Ink::kGood, style) : inked("WRONG", Ink::kBad, style);
   text += fmt::format(": at most {} ulp, {} absolute, {} relative\n",
                       number_text(check.max_ulp),
                       number_text(check.max_abs),
                       number_text(check.max_rel));
   if (!check.worst.empty()) text += fmt::format("          worst at {}\n", check.worst);
+  for (const RunFault& fault : check.faults) {
+    for (const std::string& line : wrapped(fault.text, static_cast<std::size_t>(style.width) - 10))
+      text += fmt::format("          {}\n", line);
+  }
   return text + fmt::format("          against {}\n", check.reference);
 }
 
@@ -136,8 +144,17 @@ std::string run_json(const RunReport& report) {
                      {"max_abs", to_json(report.check->max_abs)},
                      {"max_rel", to_json(report.check->max_rel)},
                      {"ok", report.check->ok},
+                     {"compared", report.check->not_compared.empty()},
+                     {"not_compared", text_or_null(report.check->not_compared)},
                      {"reference", report.check->reference},
-                     {"worst", text_or_null(report.check->worst)}};
+                     {"worst", text_or_null(report.check->worst)},
+                     {"faults", Json::array()}};
+    for (const RunFault& fault : report.check->faults) {
+      json["check"]["faults"].push_back({{"kind", fault.kind},
+                                         {"tensor", text_or_null(fault.tensor)},
+                                         {"count", fault.count},
+                                         {"text", fault.text}});
+    }
   }
   json["time"] = nullptr;
   if (report.time) {

@@ -35,13 +35,24 @@ struct RunOutput {
   TensorStats stats;
 };
 
+/// Something that a kernel did to memory, or left undone.
+struct RunFault {
+  std::string kind;         ///< past_end, before_start, gap, input, unwritten
+  std::string tensor;       ///< empty: memory that the call itself asked for
+  std::uint64_t count = 0;  ///< bytes; of `unwritten`: elements
+  std::string text;
+};
+
 struct RunCheck {
   double max_ulp = 0;
   double max_abs = 0;
   double max_rel = 0;
-  bool ok = true;
-  std::string reference;  ///< "cpu:reference in float64"
-  std::string worst;      ///< where the worst element is and what it is
+  bool ok = true;                ///< the values, and no fault
+  std::string reference;         ///< "cpu:reference in float64"
+  std::string worst;             ///< where the worst element is and what it is
+  bool values_ok = true;         ///< within the bound
+  std::string not_compared;      ///< why the values prove nothing; empty where they were compared
+  std::vector<RunFault> faults;  ///< of its memory
 };
 
 struct RunTime {

@@ -117,6 +117,32 @@ void PluginIntake::reject(PluginRecord& record, PluginFault fault) const {
   record.reason = std::move(fault.text);
 }
 
+void PluginIntake::report_rows(const PluginRecord& record) const {
+  // Another set of manifests leaves out nearly all of a plugin's rows: that is one thing to say.
+  constexpr std::size_t kTold = 3;
+  const std::size_t count = record.rejected_rows.size();
+  for (const RejectedRow& row : record.rejected_rows) {
+    engine_->log(count > kTold ? TENON_LOG_INFO : TENON_LOG_WARN,
+                 "loader",
+                 fmt::format("plugin {}: kernel type {} of {} is left out: {}",
+                             record.id,
+                             row.key,
+                             row.op,
+                             row.reason));
+  }
+  if (count <= kTold) return;
+  const RejectedRow& first = record.rejected_rows.front();
+  engine_->log(TENON_LOG_WARN,
+               "loader",
+               fmt::format("plugin {}: {} kernel types are left out, among them {} of {}: {}; "
+                           "'tenon plugins' lists them",
+                           record.id,
+                           count,
+                           first.key,
+                           first.op,
+                           first.reason));
+}
+
 void PluginIntake::report(const PluginRecord& record) const {
   // Loud for who asked for it or asked for nothing; an aside where another target was chosen (D80).
   const std::string_view target = std::string_view(target_).substr(0, target_.find(':'));
@@ -127,15 +153,7 @@ void PluginIntake::report(const PluginRecord& record) const {
           TENON_LOG_INFO,
           "loader",
           fmt::format("plugin {} {} loaded from {}", record.id, record.version, record.path));
-      for (const RejectedRow& row : record.rejected_rows) {
-        engine_->log(TENON_LOG_WARN,
-                     "loader",
-                     fmt::format("plugin {}: kernel type {} of {} is left out: {}",
-                                 record.id,
-                                 row.key,
-                                 row.op,
-                                 row.reason));
-      }
+      report_rows(record);
       return;
     case PluginState::kDisabled:
     case PluginState::kShadowed:

@@ -41,6 +41,8 @@ class PluginIntake {
   Result<void> take_loaded(LoadedPlugin& plugin, PluginRecord& record);
   void reject(PluginRecord& record, PluginFault fault) const;
   void report(const PluginRecord& record) const;
+  /// The rows that were dropped: each by itself, or many in one line.
+  void report_rows(const PluginRecord& record) const;
   [[nodiscard]] std::vector<OptionSetting> options_of(std::string_view id) const;
   /// Under plugins.strict: the first rule of tenon-plugin-lint that the file fails, alone or beside
   /// those that are active.

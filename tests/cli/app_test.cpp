@@ -1,6 +1,8 @@
 // Tests of dispatch, options, help, errors and exit statuses.
 #include "app.hpp"
 
+#include <chrono>
+#include <future>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -10,6 +12,7 @@
 #include "help.hpp"
 #include "run_support.hpp"
 #include "text.hpp"
+#include "waiting.hpp"
 
 namespace {
 
@@ -149,6 +152,33 @@ TEST_SUITE("cli/app") {
     }
 
     CHECK(printed.empty());
+  }
+
+  TEST_CASE("work that cannot be counted is told on a terminal, and the line is gone at its end") {
+    using std::chrono::hours;
+    using std::chrono::milliseconds;
+    std::string err;
+    std::promise<void> shown;
+    const auto sink = [&](std::string_view text) {
+      if (err.empty()) shown.set_value();
+      err += text;
+    };
+    const auto console = [&](bool is_terminal) {
+      return tenon::cli::Console([](std::string_view) {}, sink, {}, {}, is_terminal);
+    };
+
+    auto terminal = console(true);
+    {
+      const tenon::cli::Waiting waiting(terminal, "the call", milliseconds(0), hours(1));
+      shown.get_future().wait();
+    }
+    CHECK(contains(err, "\r\x1b[Kthe call, 0 s"));
+    CHECK(err.ends_with("\r\x1b[K"));
+    err.clear();
+    { const tenon::cli::Waiting short_work(terminal, "the call", hours(1)); }
+    auto file = console(false);
+    { const tenon::cli::Waiting no_terminal(file, "the call", milliseconds(0)); }
+    CHECK(err.empty());
   }
 
   TEST_CASE("schema prints a verdict a line and fails when one is an error") {

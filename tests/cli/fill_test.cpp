@@ -116,6 +116,18 @@ TEST_SUITE("cli/fill") {
     CHECK(values_of("x=scalar:i64~const=-4") == std::vector<double>{-4});
   }
 
+  TEST_CASE("constants of 64-bit integers are exact beyond what a double holds") {
+    const auto first = [](const Tensor& x) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, x.view().first(), sizeof bits);
+      return bits;
+    };
+    CHECK(first(made("x=2:i64~const=9007199254740993")) == 9007199254740993u);
+    CHECK(first(made("x=2:i64~const=-9223372036854775808")) == std::uint64_t{1} << 63);
+    CHECK(first(made("x=2:u64~const=18446744073709551615")) == ~std::uint64_t{0});
+    CHECK(first(made("x=2:i64~const=1e3")) == 1000);
+  }
+
   TEST_CASE("integers get numbers that they hold, both parts of complex ones are drawn") {
     bool negative = false;
     for (const double v : values_of("x=100:i8")) negative = negative || v < 0;

@@ -1,4 +1,5 @@
 // Tests of the built command: mistakes in settings, files and arguments, and what is said to them.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -255,6 +256,20 @@ TEST_SUITE("cli/mistakes_e2e") {
     CHECK(missing.status == 1);
     CHECK(contains(missing.err, "there is no folder '" + tenon.folder().at("no/such") + "'"));
     CHECK(access(tenon.folder().at("no").c_str(), F_OK) != 0);
+  }
+
+  TEST_CASE("a set of manifests that lacks most ops is told in one line, and each with --verbose") {
+    const BuiltCommand tenon;
+    const std::string entries = std::string(TENON_MANIFEST_DIR) + "/matmul.yaml";
+
+    const Ran ran = tenon.run({"ops", "list", "--manifest", entries});
+    INFO("stderr: ", ran.err);
+    CHECK(contains(ran.out, "MatMulFwdOp"));
+    CHECK(contains(ran.err, "kernel types are left out, among them"));
+    CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') < 4);
+
+    const Ran verbose = tenon.run({"ops", "list", "--manifest", entries, "--verbose"});
+    CHECK(std::count(verbose.err.begin(), verbose.err.end(), '\n') > 10);
   }
 
   TEST_CASE("a wrong --set-config is wrong usage, a wrong variable is named and is none") {

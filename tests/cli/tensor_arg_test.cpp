@@ -238,6 +238,9 @@ TEST_SUITE("cli/tensor_arg") {
     check_refused("x=4:f32~const=abc", "15", "expected a number after 'const=', found 'abc'");
     check_refused("x=4:u8~const=256", "14", "uint8 holds no 256");
     check_refused("x=4:i32~const=1.5", "15", "int32 holds no 1.5");
+    check_refused("x=4:f16~const=70000", "15", "float16 holds no 70000");
+    check_refused("x=4:i64~const=9223372036854775808", "15", "int64 holds no 9223372036854775808");
+    CHECK(parsed("x=4:i64~const=-9007199254740993").fill.to_string() == "const -9007199254740993");
     check_refused("x=4:f32~zeros=1", "14", "takes no value");
     check_refused("x=4:f32~zeros@1", "14", "has no seed");
     check_refused("x=4:f32@x", "9", "expected a seed, found 'x'");

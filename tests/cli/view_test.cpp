@@ -149,7 +149,10 @@ RunReport sample_run() {
                           0.00195,
                           true,
                           "cpu:reference in float64",
-                          "output[3, 17]: got 0.5, reference 0.501"};
+                          "output[3, 17]: got 0.5, reference 0.501",
+                          true,
+                          {},
+                          {}};
   report.time = RunTime{1234567, 1200000, 1400000, 400};
   report.roofline = Cost{33554432, 33562624};
   return report;

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -37,6 +38,11 @@ static void deed(const char* where) {
   if (strncmp(name, "trap", 4) == 0) raise(SIGILL);
   if (strncmp(name, "fault", 5) == 0) raise(SIGSEGV);
   if (strncmp(name, "kill", 4) == 0) raise(SIGKILL);
+  if (strncmp(name, "print", 5) == 0) {
+    static const char kText[] = "printed by a plugin\n";
+    (void)!write(STDOUT_FILENO, kText, sizeof kText - 1);
+    (void)printf("printed by a plugin, at the end\n");
+  }
   if (strncmp(name, "hang", 4) == 0) {
     for (;;) pause();
   }
