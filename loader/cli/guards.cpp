@@ -14,6 +14,7 @@ namespace {
 /// As much as a kernel that steps a tile too far writes; a multiple of every alignment that owners
 /// promise.
 constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 
 /// No two neighbours are equal and none is 0, so that neither a constant nor a shifted copy passes
 /// for it.
@@ -146,12 +147,19 @@ void GuardedMemory::State::keep(const Block& block, const std::byte* memory) {
 
 Result<void> GuardedMemory::State::fill(const Block& block, std::byte* memory, std::byte with) {
   TENON_TRY(devices->synchronize(block.device));
-  std::vector<std::byte> image(block.size_bytes + 2 * kGuardBytes, with);
+  const auto put = [&](std::byte* at, std::span<const std::byte> bytes) {
+    return devices->copy_bytes(block.device.device, at, Device{}, bytes.data(), bytes.size());
+  };
   const std::vector<std::byte> guard = guard_bytes();
-  std::copy(guard.begin(), guard.end(), image.begin());
-  std::copy(guard.begin(), guard.end(), image.end() - static_cast<std::ptrdiff_t>(kGuardBytes));
-  return devices->copy_bytes(
-      block.device.device, memory - kGuardBytes, Device{}, image.data(), image.size());
+  TENON_TRY(put(memory - kGuardBytes, guard));
+  TENON_TRY(put(memory + block.size_bytes, guard));
+  // In pieces: the host need not have room for as much once more.
+  const std::vector<std::byte> piece(std::min(block.size_bytes, kPieceBytes), with);
+  for (std::size_t at = 0; at < block.size_bytes; at += piece.size()) {
+    const std::size_t size = std::min(piece.size(), block.size_bytes - at);
+    TENON_TRY(put(memory + at, std::span(piece).first(size)));
+  }
+  return {};
 }
 
 Result<GuardDamage> GuardedMemory::State::compare(const Block& block, const std::byte* memory) {
