@@ -166,6 +166,7 @@ std::string not_compared_text(const std::vector<const KernelType*>& ran,
   });
   if (!are_references) return {};
   std::vector<std::string> names;
+  names.reserve(ran.size());
   for (const KernelType* type : ran) names.push_back(fmt::format("'{}'", type->qualified));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

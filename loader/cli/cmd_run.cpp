@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -168,52 +171,73 @@ Result<WatchedCall> plain_run(const Session& session,
   return WatchedCall{std::move(*called), {}};
 }
 
+/// What a run is made of, found and made before anything runs.
+struct Ready {
+  std::map<std::string, std::string> files;  ///< by output
+  NamedTensors host;
+  CallSpecs specs;
+  std::optional<Op> op;
+};
+
+Result<Ready> prepare_run(const Session& session,
+                          const PreparedCall& call,
+                          const Arguments& arguments) {
+  Ready ready;
+  TENON_TRY_ASSIGN(ready.files, parse_outs(call.decl(), arguments.values("out")));
+  for (const auto& [output, file] : ready.files) TENON_TRY(require_place(file, "--out"));
+  TENON_TRY(require_device(session, call));
+  TENON_TRY_ASSIGN(ready.host, host_tensors(call));
+  TENON_TRY_ASSIGN(ready.specs, specs_of(call));
+  TENON_TRY_ASSIGN(ready.op, make_instance(session, call));
+  return ready;
+}
+
+/// The report of a call that was made, its results written.
+Result<RunReport> report_of(const PreparedCall& call, Ready& ready, const CalledOnce& called) {
+  const SignatureCall& record = called.record;
+  const CallSpecs& specs = ready.specs;
+  RunReport report;
+  report.op = short_name(call.decl());
+  report.device = record.device.to_string();
+  report.target = record.target;
+  report.copies = record.copies;
+  report.inputs = describe_inputs(call, ready.host);
+  describe_kernels(
+      ready.op->explain(specs.inputs, specs.out ? &*specs.out : nullptr), record, report);
+  TENON_TRY(add_outputs(call, called.host_results, ready.files, record, report));
+  return report;
+}
+
 /// Everything that `tenon run` does after its arguments are read.
 Result<RunReport> run(const Session& session,
                       const PreparedCall& call,
                       const Arguments& arguments,
                       Console& console) {
-  const OpDecl& decl = call.decl();
-  auto files = parse_outs(decl, arguments.values("out"));
-  if (!files) return fail(std::move(files).error());
-  for (const auto& [output, file] : *files) TENON_TRY(require_place(file, "--out"));
   Waiting waiting(console, "making the tensors");
-  TENON_TRY(require_device(session, call));
-  auto host = host_tensors(call);
-  if (!host) return fail(std::move(host).error());
-  auto specs = specs_of(call);
-  if (!specs) return fail(std::move(specs).error());
-  auto op = make_instance(session, call);
-  if (!op) return fail(std::move(op).error());
+  auto ready = prepare_run(session, call, arguments);
+  if (!ready) return fail(std::move(ready).error());
+  Op& op = *ready->op;
+  const bool checks = arguments.has("check");
 
   waiting.now("the call");
-  auto watched = arguments.has("check") ? watched_run(session, *op, call, *host)
-                                        : plain_run(session, *op, call, *host);
+  auto watched = checks ? watched_run(session, op, call, ready->host)
+                        : plain_run(session, op, call, ready->host);
   if (!watched) return fail(std::move(watched).error());
   const auto& [tensors, results, host_results, record] = watched->called;
-
-  RunReport report;
-  report.op = short_name(decl);
-  report.device = record.device.to_string();
-  report.target = record.target;
-  report.copies = record.copies;
-  report.inputs = describe_inputs(call, *host);
-  describe_kernels(op->explain(specs->inputs, specs->out ? &*specs->out : nullptr), record, report);
-  TENON_TRY(add_outputs(call, host_results, *files, record, report));
-  if (arguments.has("check")) {
+  auto report = report_of(call, *ready, watched->called);
+  if (!report) return report;
+  if (checks) {
     waiting.now("--check: the reference");
-    auto check = check_results(session, call, *host, host_results, record);
-    if (!check) return fail(std::move(check).error());
-    report.check = std::move(*check);
-    report.check->ok = report.check->ok && watched->faults.empty();
-    report.check->faults = std::move(watched->faults);
+    TENON_TRY_ASSIGN(report->check,
+                     check_results(session, call, ready->host, host_results, record));
+    report->check->ok = report->check->ok && watched->faults.empty();
+    report->check->faults = std::move(watched->faults);
   }
   if (arguments.has("time")) {
     waiting.now("--time: the first runs");
     Progress progress(console, "timed runs");
-    auto time = time_call(session, *op, call, tensors, results, waiting, progress);
-    if (!time) return fail(std::move(time).error());
-    report.time = *time;
+    TENON_TRY_ASSIGN(report->time,
+                     time_call(session, op, call, tensors, results, waiting, progress));
   }
   return report;
 }

@@ -28,11 +28,13 @@ std::string check_text(const RunCheck& check, const Style& style) {
                       number_text(check.max_abs),
                       number_text(check.max_rel));
   if (!check.worst.empty()) text += fmt::format("          worst at {}\n", check.worst);
-  for (const RunFault& fault : check.faults) {
-    for (const std::string& line : wrapped(fault.text, static_cast<std::size_t>(style.width) - 10))
-      text += fmt::format("          {}\n", line);
-  }
-  return text + fmt::format("          against {}\n", check.reference);
+  const auto add = [&](std::string_view paragraph) {
+    for (const std::string& line : wrapped(paragraph, static_cast<std::size_t>(style.width) - 10))
+      if (!line.empty()) text += fmt::format("          {}\n", line);
+  };
+  for (const RunFault& fault : check.faults) add(fault.text);
+  add("against " + check.reference);
+  return text;
 }
 
 std::string time_text(const RunTime& time, const std::optional<Cost>& roofline) {

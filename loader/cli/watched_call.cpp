@@ -138,17 +138,21 @@ class Watch {
       const auto count =
           static_cast<std::uint64_t>(std::count(elements[i].begin(), elements[i].end(), true));
       if (count == 0) continue;
+      const std::string output = output_text(call_.decl(), i);
+      const std::string all = counted(elements[i].size(), "element");
       const auto first = std::find(elements[i].begin(), elements[i].end(), true);
-      const Dims& shape = called_.host_results[i].shape();
+      const Dims at = indices_of(first - elements[i].begin(), called_.host_results[i].shape());
       add("unwritten",
           output_name(call_.decl(), i),
           count,
-          fmt::format("{} did not write {} of the {} of {}; the first of them is {}",
-                      kernels_,
-                      count == elements[i].size() ? std::string("any") : std::to_string(count),
-                      counted(elements[i].size(), "element"),
-                      output_text(call_.decl(), i),
-                      indices_of(first - elements[i].begin(), shape).to_string()));
+          count == elements[i].size()
+              ? fmt::format("{} did not write {} at all ({})", kernels_, output, all)
+              : fmt::format("{} did not write {} of the {} of {}; the first of them is {}",
+                            kernels_,
+                            count,
+                            all,
+                            output,
+                            at.to_string()));
     }
   }
 

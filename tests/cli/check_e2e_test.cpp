@@ -89,20 +89,20 @@ TEST_SUITE("cli/check_e2e") {
                 "unwritten",
                 "output",
                 20,
-                "kernel 'lies:nowrite' did not write any of the 20 elements of output 'output'");
+                "kernel 'lies:nowrite' did not write output 'output' at all (20 elements)");
     // As a given output that holds the very result, and one of zeros.
     check_fault("nowrite",
                 {"self=4:f32~const=1", "other=4:f32~const=2", "output=4:f32~const=3"},
                 "unwritten",
                 "output",
                 4,
-                "did not write any");
+                "did not write output 'output' at all (4 elements)");
     check_fault("nowrite",
                 {"self=4:f32~zeros", "other=4:f32~zeros", "output=4:f32~zeros"},
                 "unwritten",
                 "output",
                 4,
-                "did not write any");
+                "did not write output 'output' at all (4 elements)");
   }
 
   TEST_CASE("a result that has the bits of the poison is told from one that was not written") {
