@@ -44,14 +44,18 @@ constexpr char kHonest[] = "honest", kOver2[] = "over2", kUnder1[] = "under1",
                kNowrite[] = "nowrite", kLeavesLast[] = "leaves_last",
                kChangesInput[] = "changes_input", kFillsGap[] = "fills_gap";
 
-template <const char* Key, void (*Work)(void*)>
-struct Add {
-  static constexpr auto op = "AddFwdOp", interface = "add_fwd", key = Key;
+struct AnyAdd {
+  static constexpr auto op = "AddFwdOp", interface = "add_fwd";
   static constexpr std::array devices{"cpu", "fake"};
   static constexpr std::array dtypes{tenon::kFloat32, tenon::kInt32};
   static constexpr std::uint32_t layouts = tenon::kAllLayouts;
   using Call = tenon::RawCall;
   static const tenon_contract& contract() { return tenon::test::kFakeAddContract; }
+};
+
+template <const char* Key, void (*Work)(void*)>
+struct Add : AnyAdd {
+  static constexpr auto key = Key;
   void launch(const tenon::Launch& launch) const {
     tenon::test::enqueue(
         launch,
