@@ -15,6 +15,7 @@
 #include "tenon/loader/discovery.hpp"
 #include "tenon/loader/elf.hpp"
 #include "tenon/loader/probe.hpp"
+#include "text.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -276,11 +277,11 @@ void Doctor::registered(const Json& record) {
                                 0;
   add("registration",
       brings_something ? CheckVerdict::kPass : CheckVerdict::kWarn,
-      fmt::format("{} kernel types for {} ops, {} targets, {} device kinds",
-                  kernel_types,
-                  count("ops"),
-                  count("targets"),
-                  count("kinds")),
+      fmt::format("{} for {}, {}, {}",
+                  counted(kernel_types, "kernel type"),
+                  counted(count("ops"), "op"),
+                  counted(count("targets"), "target"),
+                  counted(count("kinds"), "device kind")),
       brings_something ? ""
                        : "it serves no call: hand rows to the registrar in enumerate (in C++: name "
                          "them in TENON_PLUGIN), unless it brings manifest entries alone");

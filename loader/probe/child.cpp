@@ -107,6 +107,11 @@ tenon_status add_target(void* context, const tenon_target*, tenon_reason*) {
   return TENON_OK;
 }
 
+/// "1 target", "2 targets".
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string text_of(const tenon_reason& reason) {
   return {reason.text, strnlen(reason.text, sizeof reason.text)};
 }
@@ -212,9 +217,9 @@ void try_plugin(const std::string& file, bool devices, Record& record) {
   record.begin("enumerate");
   fault = call(reason, [&] { return table->enumerate(self, &registrar, &reason); });
   record.end(!fault.empty() ? fault
-                            : std::to_string(services.kernel_types) + " kernel types, " +
-                                  std::to_string(services.targets) + " targets, " +
-                                  std::to_string(services.kinds.size()) + " device kinds");
+                            : counted(services.kernel_types, "kernel type") + ", " +
+                                  counted(services.targets, "target") + ", " +
+                                  counted(services.kinds.size(), "device kind"));
   if (!fault.empty()) return record.failed("enumerate");
   if (devices) try_devices(services, record);
 

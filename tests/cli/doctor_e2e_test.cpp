@@ -196,7 +196,7 @@ TEST_SUITE("cli/doctor") {
     auto checks = checks_of(command.json({"plugins", "doctor", fake_path("unknown-op")}, 1));
     CHECK(checks["row fast"]["verdict"] == "fail");
     CHECK(contains(text(checks["row fast"], "found"), "did you mean 'AddFwdOp'?"));
-    CHECK(contains(text(checks["registration"], "found"), "1 kernel types"));
+    CHECK(contains(text(checks["registration"], "found"), "1 kernel type for 1 op, 0 targets"));
     checks = checks_of(command.json({"plugins", "doctor", fake_path("unmapped-function")}, 1));
     CHECK(checks["enumerate"]["verdict"] == "pass");
     CHECK(checks["registration"]["verdict"] == "fail");
