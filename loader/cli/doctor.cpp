@@ -28,6 +28,14 @@ using loader::ProbeVerdict;
 // Nobody who touches no driver needs longer.
 constexpr std::uint64_t kSlowNs = 50'000'000;
 
+/// Of what a `tenon` wrote beside its output: the line that says how it ended, else the first one.
+std::string_view last_words(std::string_view text) {
+  constexpr std::string_view kMark = "\ntenon: ";
+  const std::size_t mark = text.starts_with(kMark.substr(1)) ? 0 : text.find(kMark);
+  if (mark != std::string_view::npos && mark != 0) text.remove_prefix(mark + 1);
+  return text.substr(0, text.find('\n'));
+}
+
 class Doctor {
  public:
   Doctor(std::string path, const DoctorOptions& options) : options_(options) {
@@ -264,7 +272,7 @@ void Doctor::ending(const ChildResult& ran) {
   } else if (ran.status != 0) {
     add("exit",
         CheckVerdict::kFail,
-        fmt::format("{} ended with status {}: {}", kWork, ran.status, ran.err),
+        fmt::format("{} ended with status {}: {}", kWork, ran.status, last_words(ran.err)),
         fix);
   }
 }
@@ -301,7 +309,7 @@ void Doctor::registration() {
                    ? "'tenon plugins' with this plugin did not come back"
                    : fmt::format("'tenon plugins' with this plugin ended with status {}: {}",
                                  ran->status,
-                                 ran->err),
+                                 last_words(ran->err)),
                "run that command for the whole account");
   }
   ending(*ran);
