@@ -27,6 +27,7 @@ done
   echo "error: $build is no build of Tenon; scripts/run.sh makes one" >&2
   exit 1
 }
+build=$(cd "$build" && pwd)
 if [[ -z $work ]]; then
   work=$(mktemp -d -t tenon-first-hour.XXXXXX)
   trap 'rm -rf "$work"' EXIT
