@@ -89,12 +89,12 @@ ThreadState& Op::Instance::thread_state() {
   slot = {construction.key, mine.get(), this};
   ThreadState& state = *mine;
   if (table.all.size() > table.sweep_at) {
-    for (RecentState& recent : recent_states) {
-      if (recent.state != nullptr && !recent.state->instance_alive.load(std::memory_order_acquire))
-        recent = {};
-    }
-    std::erase_if(table.all, [&](const auto& e) {
-      return !e.second->instance_alive.load(std::memory_order_acquire);
+    std::erase_if(table.all, [](const auto& e) {
+      if (e.second->instance_alive.load(std::memory_order_acquire)) return false;
+      // Asked once for both: an instance may end between two questions.
+      RecentState& recent = recent_states[e.first % kRecentStates];
+      if (recent.key == e.first) recent = {};
+      return true;
     });
     table.sweep_at = std::max<std::size_t>(128, table.all.size() * 2);
   }
@@ -160,24 +160,23 @@ Result<const Binding*> Op::Instance::bound(ThreadState& state, std::uint64_t& pu
   TargetChoice choice;
   TENON_TRY_ASSIGN(choice, choose_target(state.frame->device));
   Retired retired;  // outlives the lock: its kernels are destroyed without one
-  {
-    const std::lock_guard lock(binding.mutex);
-    const Binding* current = binding.current.load(std::memory_order_acquire);
-    if (current == nullptr || current->default_version != version) {
-      auto next = std::make_unique<Binding>();
-      // Another default that means the same target keeps what was built.
-      if (current != nullptr && current->target.name == choice.name &&
-          current->target.kind == choice.kind) {
-        next->slots = current->slots;
-        next->count = current->count;
-      }
-      next->target = std::move(choice);
-      next->default_version = version;
-      next->generation = binding.next_generation++;
-      published = next->generation;
-      publish(std::move(next), retired);
+  const std::lock_guard lock(binding.mutex);
+  const Binding* current = binding.current.load(std::memory_order_acquire);
+  if (current == nullptr || current->default_version != version) {
+    auto next = std::make_unique<Binding>();
+    // Another default that means the same target keeps what was built.
+    if (current != nullptr && current->target.name == choice.name &&
+        current->target.kind == choice.kind) {
+      next->slots = current->slots;
+      next->count = current->count;
     }
+    next->target = std::move(choice);
+    next->default_version = version;
+    next->generation = binding.next_generation++;
+    published = next->generation;
+    publish(std::move(next), retired);
   }
+  // Before the lock is given back: the call that made this binding may fail, and undo it.
   return protect(state);
 }
 

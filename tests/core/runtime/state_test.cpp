@@ -1,6 +1,10 @@
 // The state of an instance, group by group, and what each of the seven steps leaves when it fails:
 // in the call that selected the target, and in a later one.
+#include <array>
+#include <atomic>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -290,6 +294,35 @@ TEST_SUITE("core/runtime/state") {
     CHECK(row.refuses == 2);
     CHECK(row.destroys == 1);
     CHECK(op.built_entries().size() == 1);
+  }
+
+  TEST_CASE("calls that all fail at once undo each other's bindings, and each gets its error") {
+    World w;
+    w.row("fast").launch = no_driver;
+    w.publish();
+    constexpr int kThreads = 4;
+    constexpr int kCalls = 20'000;
+    Op op = w.make();
+    std::atomic<int> refused{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        std::array<float, 3> from{1, 2, 3};
+        std::array<float, 3> to{};
+        const TensorView x(from.data(), DType::kFloat32, Dims{3}, Dims{1}, w.fake);
+        const TensorView out(to.data(), DType::kFloat32, Dims{3}, w.fake);
+        const TensorView* px = &x;
+        const TensorArg args[] = {{&px, 1}, {}};
+        for (int i = 0; i < kCalls; ++i) {
+          const auto called = op.call_out(args, out);
+          if (!called && called.error().code() == ErrorCode::kDeviceError) ++refused;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(refused == kThreads * kCalls);
+    CHECK(op.serving_target().empty());
+    CHECK(op.built_entries().empty());
   }
 
   TEST_CASE("group running: tuned mode, last call and effect branch are kept by an undo") {
