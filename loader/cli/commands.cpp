@@ -48,7 +48,8 @@ constexpr std::array<OptionSpec, 7> kRunOptions{{
     kInPlace,
     {"check",
      "",
-     "compare with the reference kernel in float64, under the bound of the op's error model"},
+     "compare with the reference kernel in float64, under the bound of the op's error model, and "
+     "watch memory: nothing beside the outputs is written, all of them are, inputs stay"},
     {"time", "", "repeat the call and print median, p10 and p90"},
 }};
 constexpr std::array<OptionSpec, 1> kSchemaOptions{{
