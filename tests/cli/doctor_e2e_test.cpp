@@ -45,7 +45,9 @@ std::size_t processes_with(const std::string& word, const std::string& other = {
   std::error_code error;
   for (const auto& process : fs::directory_iterator("/proc", error)) {
     std::ifstream file(process.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    std::string line;
+    // Bears with a process that ends meanwhile; a buffer's iterator throws.
+    for (std::string part; std::getline(file, part, '\0');) line += part + ' ';
     found += contains(line, word) && contains(line, other) ? 1 : 0;
   }
   return found;
