@@ -22,6 +22,7 @@ namespace {
 
 // More devices than this is a plugin's mistake, not a machine.
 constexpr std::uint32_t kMaxDevices = 1024;
+constexpr std::uint64_t kMaxRunsArchs = 4096;
 
 enum class Phase : std::uint8_t { kNotYet, kRunning, kDone };
 
@@ -228,6 +229,14 @@ DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
         ErrorCode::kDeviceError, kind, "describing " + entry.device.to_string(), status, reason);
     return entry;
   }
+  if (described.n_runs_archs > kMaxRunsArchs) {
+    entry.failure = Error(ErrorCode::kPluginFailed,
+                          "plugin '" + kind.plugin + "' says that " + entry.device.to_string() +
+                              " runs code of " + std::to_string(described.n_runs_archs) +
+                              " archs (runs_archs); at most " + std::to_string(kMaxRunsArchs) +
+                              " are believed");
+    return entry;
+  }
   described.kind = detail::str_of(kind.kind.name());
   described.index = static_cast<std::int32_t>(index);
   described.flags |= kind.table.flags;
@@ -371,6 +380,12 @@ Result<const DeviceEntry*> DeviceTable::find(Device device) {
             .with_hint("add its index to devices.visible." + std::string(device.kind.name())));
   }
   if (devices[index].failure) return fail(*devices[index].failure);
+  if ((devices[index].facts.fields().flags & TENON_DEVICE_FLAG_LOST) != 0) {
+    return fail(Error(ErrorCode::kDeviceError,
+                      device.to_string() + " is lost: plugin '" + (*k)->entry.plugin +
+                          "' says that it cannot go on")
+                    .with_hint("start the program again; a reset of the device may be needed"));
+  }
   return &devices[index];
 }
 

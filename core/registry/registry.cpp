@@ -72,6 +72,17 @@ std::string_view Snapshot::owner_of(DeviceKind kind) const {
   return {};
 }
 
+const KernelType* Snapshot::reference_of(const InterfaceTable& table, DeviceKind kind) const {
+  const std::string_view owner = owner_of(kind);
+  const KernelType* first = nullptr;
+  for (const auto& type : table.types) {
+    if (!type->reference() || !type->serves(kind)) continue;
+    if (type->plugin->id == owner) return type.get();
+    if (first == nullptr) first = type.get();
+  }
+  return first;
+}
+
 // ---- Registry ---------------------------------------------------------------------------------
 
 struct Registry::State {

@@ -53,9 +53,7 @@ Result<Tensor> widened(const TensorView& view, std::span<const WideValue> known)
 
 Result<std::shared_ptr<const CallEntry>> StepRun::reference(const DeviceEntry& device) {
   SelectionResult selection;
-  for (const auto& type : table_.types) {
-    if (type->reference() && type->serves(device.device.kind)) selection.winner = type.get();
-  }
+  selection.winner = instance_.construction.snapshot->reference_of(table_, device.device.kind);
   if (selection.winner == nullptr) {
     return fail(ErrorCode::kNoImplementation,
                 call_text() + " (interface '" + decl_.name + "'): device kind '" +

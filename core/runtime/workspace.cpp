@@ -2,6 +2,8 @@
 #include "runtime/workspace.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string>
 #include <unistd.h>
 
 #include "runtime/capture_pool.hpp"
@@ -11,6 +13,8 @@ namespace tenon {
 namespace {
 
 constexpr std::size_t kAlign = 256;
+// Sums of a few such sizes do not wrap around.
+constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 4;
 constexpr std::size_t kLeastBlock = std::size_t{64} * 1024;
 
 // Of the main thread, where a leak checker finds them.
@@ -46,6 +50,11 @@ std::size_t WorkspaceArena::held_bytes() const {
 }
 
 Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
+  if (size_bytes > kMostBytes) {
+    return fail(ErrorCode::kOutOfMemory,
+                "a workspace of " + std::to_string(size_bytes) + " bytes on " +
+                    device_->device.to_string() + " is more than can be addressed");
+  }
   const std::size_t size = (size_bytes + kAlign - 1) / kAlign * kAlign;
   while (top_.block < blocks_.size() && blocks_[top_.block].size_bytes - top_.used < size)
     top_ = {top_.block + 1, 0};

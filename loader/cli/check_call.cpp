@@ -36,23 +36,22 @@ Result<Tensor> absolute_copy(const Tensor& tensor) {
 }
 
 /// The kernel type of an op that is its reference on the cpu, or null.
-const KernelType* reference_of(const OpClass& op) {
+const KernelType* reference_of(const Snapshot& snapshot, const OpClass& op) {
   const DeviceKind cpu = DeviceKind::of("cpu");
   for (const InterfaceTable& table : op.interfaces) {
-    for (const auto& type : table.types) {
-      if (type->reference() && type->serves(cpu)) return type.get();
-    }
+    if (const KernelType* type = snapshot.reference_of(table, cpu)) return type;
   }
   return nullptr;
 }
 
 /// "cpu:reference", or those of the stages: who the reference is, for the report.
 std::string reference_name(const PreparedCall& call) {
-  if (const KernelType* type = reference_of(*call.op)) return type->qualified + " on float64";
+  if (const KernelType* type = reference_of(*call.snapshot, *call.op))
+    return type->qualified + " on float64";
   std::vector<std::string> stages;
   for (const StageDecl& stage : call.decl().stages) {
     const OpClass* op = stage.op.empty() ? nullptr : call.snapshot->find(stage.op);
-    const KernelType* type = op == nullptr ? nullptr : reference_of(*op);
+    const KernelType* type = op == nullptr ? nullptr : reference_of(*call.snapshot, *op);
     if (type != nullptr)
       stages.push_back(fmt::format("{} ({})", short_name(op->plan->decl()), type->qualified));
   }

@@ -2,6 +2,7 @@
 #include "guards.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -73,6 +74,7 @@ void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* s
     }
     block = {known->second, size_bytes};
   }
+  if (size_bytes > std::numeric_limits<std::size_t>::max() - 2 * kGuardBytes) return nullptr;
   const std::size_t whole = size_bytes + (with ? 2 * kGuardBytes : 0);
   void* base = nullptr;
   tenon_reason reason{};

@@ -1,6 +1,8 @@
 // The seven steps of a call and the state of an instance, on scripted kernel types.
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -447,6 +449,47 @@ TEST_SUITE("core/runtime/call") {
     CHECK(aligned);
   }
 
+  TEST_CASE("a workspace of more bytes than can be addressed is refused, not a small one given") {
+    World w;
+    FakeRow& row = w.row("fast");
+    const std::uint64_t wraps = std::numeric_limits<std::uint64_t>::max();
+    for (const std::uint64_t bytes : {wraps, wraps - 1000, wraps / 2}) {
+      row.workspace_bytes = bytes;
+      Op op = w.make();
+      const auto called = op.call({{"x", w.tensor({3})}});
+      REQUIRE_FALSE(called);
+      CHECK(called.error().code() == ErrorCode::kOutOfMemory);
+      CHECK(called.error().message().find("a workspace of " + std::to_string(bytes) +
+                                          " bytes on fake:0") == 0);
+    }
+    CHECK(row.launches == 0);
+  }
+
+  TEST_CASE("a device that says that it is lost serves no call") {
+    World w;
+    w.row("fast");
+    w.kind.described_flags = TENON_DEVICE_FLAG_LOST;
+    w.publish();
+    const auto found = w.engine->devices().find(w.fake);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code() == ErrorCode::kDeviceError);
+    CHECK(found.error().message() == "fake:0 is lost: plugin 'dev' says that it cannot go on");
+    CHECK(w.engine->devices().devices(w.fake.kind).value().size() == 1);
+  }
+
+  TEST_CASE("a device with more archs than are believed is left out with that reason") {
+    World w;
+    w.row("fast");
+    w.kind.claimed_archs = std::uint64_t{1} << 60;
+    w.publish();
+    const auto found = w.engine->devices().find(w.fake);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code() == ErrorCode::kPluginFailed);
+    CHECK(found.error().message().find("plugin 'dev' says that fake:0 runs code of "
+                                       "1152921504606846976 archs (runs_archs); at most 4096") ==
+          0);
+  }
+
   TEST_CASE("the table of call keys is bounded, and what was evicted is built again") {
     EngineOptions options;
     options.call_keys_per_instance = 4;
@@ -683,6 +726,31 @@ TEST_SUITE("core/runtime/reference") {
     CHECK(layout == TENON_LAYOUT_STRIDED);
     CHECK(flags == TENON_LAUNCH_WIDE);
     CHECK_FALSE(op.last_call());
+  }
+
+  TEST_CASE("the reference is that of the kind's owner, whatever other plugins call theirs") {
+    World w;
+    w.row("fast");
+    const auto add = [&](FakePlugin& plugin, double divisor) {
+      FakeRow& row = plugin.add("ScaleFwdOp", w.plan->decl().interfaces[0], "reference");
+      row.flags = TENON_KERNEL_REFERENCE;
+      row.launch = [divisor](const tenon_launch& l, tenon_reason&) {
+        const tenon_tensor& x = *l.tensors[l.arg_first[0]];
+        const tenon_tensor& y = *l.tensors[l.arg_first[2]];
+        *static_cast<double*>(y.data) = *static_cast<double*>(x.data) / divisor;
+        return TENON_OK;
+      };
+    };
+    FakePlugin& last = FakePlugin::make("zeta");
+    add(*w.acme, 3);
+    add(*w.device_plugin, 4);
+    add(last, 5);
+    REQUIRE(last.commit(w.engine->registry()));
+    Op op = w.make();
+    const NamedTensor x("x", w.tensor({1}));
+    const auto results = op.call_reference({&x, 1});
+    REQUIRE(results);
+    CHECK((*results)[0].data<double>()[0] == 1.0 / 4);
   }
 
   TEST_CASE("an op without a reference on this kind says so") {

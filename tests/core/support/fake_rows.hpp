@@ -336,6 +336,8 @@ struct FakeKind {
     return capturing && (capturing_stream == nullptr || capturing_stream == stream);
   }
   std::uint64_t flags = TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY;
+  std::uint64_t described_flags = 0;  ///< of every device, besides the kind's
+  std::uint64_t claimed_archs = 0;    ///< what describe says instead of how many there are
   std::vector<tenon_str> arch_strs;
   std::vector<tenon_str> second_strs;
 
@@ -373,6 +375,8 @@ struct FakeKind {
         out->runs_archs = self.second_strs.data();
         out->n_runs_archs = self.second_strs.size();
       }
+      if (self.claimed_archs != 0) out->n_runs_archs = self.claimed_archs;
+      out->flags |= static_cast<std::uint32_t>(self.described_flags);
       out->unit_count = 4;
       out->warp_size = 1;
       out->native = c;

@@ -115,6 +115,9 @@ class Snapshot {
   [[nodiscard]] std::vector<std::string> target_names() const;
   [[nodiscard]] const std::vector<DeviceKind>& kinds() const { return kinds_; }
   [[nodiscard]] std::string_view owner_of(DeviceKind kind) const;
+  /// The reference kernel type of an interface on a kind, or null: that of the kind's owner where
+  /// it has one, so that no other plugin's stands for what is right.
+  [[nodiscard]] const KernelType* reference_of(const InterfaceTable& table, DeviceKind kind) const;
   /// Every plugin file found, active or not: the loader's account at this moment.
   [[nodiscard]] const std::vector<PluginRecord>& plugins() const { return plugins_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
