@@ -8,6 +8,7 @@
 #include "registry/abi_text.hpp"
 #include "registry/precedence.hpp"
 #include "tenon/core/nearest.hpp"
+#include "values/kind_name.hpp"
 
 namespace tenon {
 
@@ -99,10 +100,38 @@ class Validator {
   }
 
  private:
+  // A kind that nobody could name, or that is spoken for whatever else is loaded.
+  Result<void> check_kind_name(const std::string& name) const {
+    const std::string declared =
+        "plugin '" + staged_.plugin->id + "' declares the device kind '" + name + "'";
+    if (!detail::is_kind_name(name)) {
+      return reject(staged_,
+                    TENON_INVALID_ARGUMENT,
+                    declared + ", but " + std::string(detail::kKindNameRule) + ": rename the kind");
+    }
+    if (name == "builtin") {
+      return reject(staged_,
+                    TENON_ALREADY_EXISTS,
+                    declared +
+                        ", but 'builtin' is the host's own target and kinds are targets by "
+                        "their names: rename the kind");
+    }
+    if (name == "cpu" && staged_.plugin->id != "cpu") {
+      return reject(staged_,
+                    TENON_ALREADY_EXISTS,
+                    declared +
+                        ", but only the plugin with the id 'cpu' may own that kind: rename "
+                        "the kind, or leave it out and list 'cpu' in needs_kinds to bring "
+                        "kernels for it");
+    }
+    return {};
+  }
+
   Result<void> add_kind(const tenon_device_kind& kind) {
     if (auto fault = name_fault(kind.kind); !fault.empty())
       return reject(staged_, TENON_INVALID_ARGUMENT, "a device kind's name " + fault);
     const std::string name(view_of(kind.kind));
+    TENON_TRY(check_kind_name(name));
     const std::pair<const char*, bool> required[] = {{"count", kind.count != nullptr},
                                                      {"describe", kind.describe != nullptr},
                                                      {"alloc", kind.alloc != nullptr},

@@ -6,6 +6,8 @@
 #include <deque>
 #include <mutex>
 
+#include "values/kind_name.hpp"
+
 namespace tenon {
 namespace {
 
@@ -68,10 +70,7 @@ Result<Device> Device::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   if (kind.empty()) return bad("the kind is empty");
-  for (char c : kind) {
-    const bool ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    if (!ok) return bad("a kind has lower-case letters, digits, - and _ only");
-  }
+  if (!detail::is_kind_name(kind)) return bad(detail::kKindNameRule);
   Device device{DeviceKind::of(kind), 0};
   if (colon == std::string_view::npos) return device;
   const std::string_view digits = text.substr(colon + 1);

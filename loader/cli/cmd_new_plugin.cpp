@@ -112,10 +112,19 @@ Result<Project> project_of(const Arguments& arguments) {
     return usage(fmt::format("'{}' cannot be a plugin's name: {}", project.name, fault),
                  "choose another name");
   }
-  project.device = arguments.value("device").value_or("cpu");
+  const auto device = arguments.value("device");
+  project.device = device.value_or("cpu");
   if (!is_id(project.device)) {
     return usage(fmt::format("'{}' cannot be a device kind", project.device),
                  fmt::format("a kind is {}", kIdRule));
+  }
+  if (device == "cpu") {
+    return usage("'cpu' cannot be the device kind of another plugin: the plugin 'cpu' owns it",
+                 "leave --device out for a plugin with kernels for 'cpu'");
+  }
+  if (device == "builtin") {
+    return usage("'builtin' cannot be a device kind: it is the name of Tenon's own target",
+                 "choose another kind");
   }
   if (project.device != "cpu" && is_shipped(project.device)) {
     return usage(fmt::format("'{}' cannot be the device kind of another plugin: "

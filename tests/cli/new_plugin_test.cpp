@@ -115,6 +115,14 @@ TEST_SUITE("cli/new_plugin") {
     const auto kind = run_tenon({"new-plugin", "a", "--device", "cuda", "--into", folder.at("p")});
     CHECK(kind.status == 2);
     CHECK(contains(kind.err, "a plugin that Tenon ships owns it"));
+    const auto cpu = run_tenon({"new-plugin", "a", "--device", "cpu", "--into", folder.at("p")});
+    CHECK(cpu.status == 2);
+    CHECK(contains(cpu.err, "the plugin 'cpu' owns it"));
+    CHECK(contains(cpu.err, "leave --device out"));
+    const auto host =
+        run_tenon({"new-plugin", "a", "--device", "builtin", "--into", folder.at("p")});
+    CHECK(host.status == 2);
+    CHECK(contains(host.err, "'builtin' cannot be a device kind"));
     CHECK_FALSE(fs::exists(folder.at("p")));
   }
 

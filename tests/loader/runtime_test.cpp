@@ -276,6 +276,45 @@ TEST_CASE("a second owner of a device kind is rejected, naming both") {
   CHECK(has(record.reason, "'usurper'"));
 }
 
+TEST_CASE("the kind cpu is the plugin cpu's, in both orders of loading") {
+  const std::string owner = fake("cpu", "cpu");
+  const std::string other = fake("false_cpu", "false-cpu");
+  for (const bool owner_first : {true, false}) {
+    CAPTURE(owner_first);
+    Fixture fixture(owner_first ? std::vector<std::string>{owner, other}
+                                : std::vector<std::string>{other, owner});
+    auto runtime = fixture.try_make();
+    REQUIRE(runtime);
+    const PluginRecord& record = record_of(*runtime, "false-cpu");
+    CHECK(record.state == PluginState::kRejected);
+    CHECK(record.stage == PluginStage::kValidate);
+    CHECK(record.code == TENON_ALREADY_EXISTS);
+    CHECK(has(record.reason, "'false-cpu' declares the device kind 'cpu'"));
+    CHECK(has(record.reason, "only the plugin with the id 'cpu' may own that kind"));
+    CHECK(has(record.reason, "needs_kinds"));
+    CHECK(record_of(*runtime, "cpu").state == PluginState::kActive);
+    CHECK(runtime->device("cpu:2").get());
+  }
+}
+
+TEST_CASE("a device kind that is the host's target or no kind's name rejects its plugin") {
+  Fixture fixture({fake("kind_builtin", "host-kind"),
+                   fake("kind_form", "kind-form"),
+                   fake("kind_digit", "kind-digit")});
+  auto runtime = fixture.try_make();
+  REQUIRE(runtime);
+  const auto rejected = [&](const std::string& id, tenon_status code, const std::string& why) {
+    const PluginRecord& record = record_of(*runtime, id);
+    CHECK(record.state == PluginState::kRejected);
+    CHECK(record.code == code);
+    CHECK_MESSAGE(has(record.reason, why), record.reason);
+    CHECK(has(record.reason, "rename the kind"));
+  };
+  rejected("host-kind", TENON_ALREADY_EXISTS, "'builtin' is the host's own target");
+  rejected("kind-form", TENON_INVALID_ARGUMENT, "'Bad_Kind', but a kind has lower-case letters");
+  rejected("kind-digit", TENON_INVALID_ARGUMENT, "'1st', but a kind has lower-case letters");
+}
+
 TEST_CASE("D82 the index of the configured device counts, and visible ones keep their numbers") {
   Fixture fixture({fake("other", "bolt")});
   fixture.set("devices.default", "bolt:2");

@@ -3,12 +3,13 @@
 set(versioned_folder "${CMAKE_CURRENT_BINARY_DIR}/versioned")
 set(versioned_targets "")
 
-# versioned/NAME/NAME.tenon.so: a plugin of 1.MINOR that needs a host of 1.TARGET.
+# versioned/NAME/NAME.tenon.so: a plugin of 1.MINOR that needs a host of 1.TARGET. Its id is `cpu`, for it owns that kind:
+# the plugin of this tree speaks another ABI than that host.
 function(tenon_versioned_plugin name minor target)
   tenon_add_plugin(${name} TARGET versioned_${name} SOURCES versioned/plugin.c
     OUTPUT_DIRECTORY "${versioned_folder}/${name}" UNCHECKED)
   set_property(TARGET versioned_${name} PROPERTY C_STANDARD 11)
-  target_compile_definitions(versioned_${name} PRIVATE "VERSIONED_ID=\"${name}\"" TENON_ABI_TEST_MAJOR=1u
+  target_compile_definitions(versioned_${name} PRIVATE "VERSIONED_ID=\"cpu\"" TENON_ABI_TEST_MAJOR=1u
     TENON_ABI_TEST_MINOR=${minor}u TENON_TARGET_MINOR=${target}u ${ARGN})
   set(versioned_targets ${versioned_targets} versioned_${name} PARENT_SCOPE)
 endfunction()
