@@ -9,6 +9,7 @@
 #include "registry/abi_text.hpp"
 #include "registry/lent_reason.hpp"
 #include "registry/process_fork.hpp"
+#include "tenon/core/floating_environment.hpp"
 #include "tenon/core/plugin_calls.hpp"
 #include "tenon/core/plugin_record.hpp"
 #include "values/tensor_bytes.hpp"
@@ -222,6 +223,7 @@ DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
   tenon_device described{};
   described.struct_size = sizeof described;
   tenon_reason reason = empty_reason();
+  const FloatingCall floating_call("describe", kind.plugin);
   const PluginCall plugin_call("describe", kind.plugin);
   const tenon_status status = kind.table.describe(kind.table.context, index, &described, &reason);
   if (status != TENON_OK) {
@@ -252,6 +254,7 @@ void enumerate(const DeviceKindEntry& kind,
                std::optional<Error>& failure) {
   std::uint32_t count = 0;
   tenon_reason reason = empty_reason();
+  const FloatingCall floating_call("count", kind.plugin);
   const PluginCall plugin_call("count", kind.plugin);
   const tenon_status status = kind.table.count(kind.table.context, &count, &reason);
   if (status != TENON_OK) {

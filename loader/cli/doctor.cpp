@@ -204,6 +204,11 @@ void Doctor::step(const ProbeStep& step, const ProbeReport& report) {
     check.verdict = CheckVerdict::kFail;
     check.fix = step.name == "load" ? "install what it needs, or link it with an $ORIGIN run path"
                                     : "the plugin says why; correct that";
+  } else if (step.name == "floating point") {
+    check.verdict = CheckVerdict::kWarn;
+    check.fix =
+        "link it without -ffast-math, which makes it change how the program computes; the host "
+        "puts that back";
   } else if ((step.name == "init" || step.name == "enumerate") && step.duration_ns > kSlowNs) {
     check.verdict = CheckVerdict::kWarn;
     check.fix = fmt::format(

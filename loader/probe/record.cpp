@@ -22,16 +22,25 @@ void Record::line(std::string text) const {
 void Record::begin(std::string_view step) {
   step_ = step;
   line("begin\t" + step_);
+  floating_.emplace();
   began_ = std::chrono::steady_clock::now();
 }
 
 void Record::end(std::string_view said) {
   const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::steady_clock::now() - began_);
+  if (floating_ && floating_->restore()) changes_ += (changes_.empty() ? "" : ", ") + step_;
+  floating_.reset();
   line("end\t" + step_ + '\t' + std::to_string(took.count()) + '\t' + std::string(said));
 }
 
-void Record::ok() { line("ok\t" + nonce_); }
+void Record::ok() {
+  if (!changes_.empty()) {
+    begin("floating point");
+    end("the plugin changes the floating-point environment in: " + changes_);
+  }
+  line("ok\t" + nonce_);
+}
 void Record::failed(std::string_view why) { line("failed\t" + nonce_ + '\t' + std::string(why)); }
 
 }  // namespace tenon::probe

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "tenon/core/floating_environment.hpp"
 
 namespace tenon::probe {
 
@@ -13,7 +16,8 @@ class Record {
   Record(int descriptor, std::string nonce) : descriptor_(descriptor), nonce_(std::move(nonce)) {}
 
   void begin(std::string_view step);
-  /// Ends the step that was begun last.
+  /// Ends the step that was begun last, and puts back the floating-point environment of its
+  /// beginning. A change is told as a step "floating point" before the last line.
   void end(std::string_view said = {});
   /// The last line: all went well, or what did not. Only these carry the nonce.
   void ok();
@@ -25,6 +29,8 @@ class Record {
   int descriptor_;
   std::string nonce_;
   std::string step_;
+  std::optional<FloatingEnvironment> floating_;
+  std::string changes_;  // the steps that changed the floating-point environment
   std::chrono::steady_clock::time_point began_;
 };
 

@@ -13,6 +13,7 @@
 #include "once_state.hpp"
 #include "plugin_host.hpp"
 #include "shared_object.hpp"
+#include "tenon/core/floating_environment.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/core/plugin_calls.hpp"
 #include "tenon/loader/abi_version.hpp"
@@ -136,6 +137,10 @@ class Plugin final : public LoadedPlugin {
                          const std::string& cache_directory) override;
   FileResult<void> enumerate(const PluginTransaction& transaction) override;
   void shut_down();
+  /// Its constructors changed the floating-point environment: told when there is a log.
+  void changes_when_loaded() { changes_when_loaded_ = true; }
+  /// Warns of a change of the floating-point environment that was put back; once.
+  void warn_of_change(std::string_view when);
 
  private:
   FileResult<void> init();
@@ -145,14 +150,19 @@ class Plugin final : public LoadedPlugin {
   PluginHost host_;
   std::string build_;  // what keys its cache
   void* self_ = nullptr;
+  bool changes_when_loaded_ = false;
+  std::atomic<bool> warned_of_change_{false};
   std::mutex options_mutex_;
   std::optional<std::map<std::string, Value>> options_;
   OnceState<FileResult<void>> started_;
   TurnState enumerating_;
 };
 
+void told_of_change(std::string_view id, const char* function) noexcept;
+
 /// Everything that lives as long as the process. Leaked on purpose: plugins may run until the end.
 struct Process {
+  Process() { watch_floating_changes(told_of_change); }
   using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
   std::mutex mutex;  // guards the tables, never a call into a plugin
   std::map<FileKey, OnceState<FileResult<LoadedPlugin*>>> files;
@@ -168,6 +178,30 @@ struct Process {
 Process& process() {
   static auto* const kProcess = new Process();
   return *kProcess;
+}
+
+/// Finds the plugin by its id, the one that was started last where there are several.
+void told_of_change(std::string_view id, const char* function) noexcept {
+  try {
+    Plugin* plugin = nullptr;
+    {
+      const std::lock_guard lock(process().mutex);
+      for (Plugin* each : process().started) {
+        if (each->info().id == id) plugin = each;
+      }
+    }
+    if (plugin != nullptr) plugin->warn_of_change(fmt::format("in {}", function));
+  } catch (...) {  // a log line is not worth a crash; there is nobody to tell
+  }
+}
+
+void Plugin::warn_of_change(std::string_view when) {
+  if (warned_of_change_.exchange(true)) return;
+  host_.log(TENON_LOG_WARN,
+            fmt::format("plugin '{}' changes the floating-point environment {} (built with "
+                        "-ffast-math?); it was restored",
+                        info_.id,
+                        when));
 }
 
 Result<void> Plugin::set_options(const std::vector<OptionSetting>& settings,
@@ -221,6 +255,7 @@ FileResult<void> Plugin::start(const std::shared_ptr<Engine>& engine,
                                const std::string& cache_directory) {
   host_.attach(engine);
   host_.use_cache(cache_directory, build_);
+  if (changes_when_loaded_) warn_of_change("when it is loaded");
   return started_.run([this] { return init(); },
                       refuse(TENON_INTERNAL, "its init made a Runtime that would start it again"));
 }
@@ -228,9 +263,11 @@ FileResult<void> Plugin::start(const std::shared_ptr<Engine>& engine,
 FileResult<void> Plugin::init() {
   tenon_reason reason = empty_reason();
   std::string thrown;
+  const FloatingEnvironment floating;
   const PluginCall plugin_call("init", info_.id);
   const tenon_status status =
       guarded([&] { return table_.init(host_.table(), &self_, &reason); }, thrown);
+  if (floating.restore()) warn_of_change("in init");
   if (status != TENON_OK) {
     return refuse(as_error(status), account("init", info_.id, as_error(status), reason, thrown));
   }
@@ -244,9 +281,11 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
       [&]() -> FileResult<void> {
         tenon_reason reason = empty_reason();
         std::string thrown;
+        const FloatingEnvironment floating;
         const PluginCall plugin_call("enumerate", info_.id);
         const tenon_status status = guarded(
             [&] { return table_.enumerate(self_, transaction.registrar(), &reason); }, thrown);
+        if (floating.restore()) warn_of_change("in enumerate");
         if (status == TENON_OK) return {};
         return refuse(as_error(status),
                       account("enumerate", info_.id, as_error(status), reason, thrown));
@@ -256,6 +295,7 @@ FileResult<void> Plugin::enumerate(const PluginTransaction& transaction) {
 
 void Plugin::shut_down() {
   if (table_.shutdown != nullptr) {
+    const FloatingEnvironment floating;
     const PluginCall plugin_call("shutdown", info_.id);
     std::string thrown;
     (void)guarded(
@@ -300,7 +340,10 @@ std::string name_for_linker(const std::string& path, const FileIdentity& identit
 FileResult<LoadedPlugin*> map_file(const FoundFile& file) {
   const std::string& path = file.record.path;
   if (auto ok = claim_inode(file.identity); !ok) return tl::unexpected(std::move(ok).error());
+  // Its constructors run here, and those of the libraries that it needs.
+  const FloatingEnvironment floating;
   auto object = map_and_find(name_for_linker(path, file.identity), TENON_PLUGIN_SYMBOL);
+  const bool changed = floating.restore();
   if (!object) {
     if (object.error().code != TENON_NOT_FOUND) {  // else it is mapped and lacks the symbol
       const std::lock_guard lock(process().mutex);
@@ -323,6 +366,7 @@ FileResult<LoadedPlugin*> map_file(const FoundFile& file) {
         "{}-{}-{}", file.record.version, file.identity.size_bytes, file.identity.modified_ns);
   }
   auto* plugin = new Plugin(*table, path, file.elf.build_id, std::move(build));
+  if (changed) plugin->changes_when_loaded();
   const std::lock_guard lock(process().mutex);
   process().loaded.push_back(plugin);
   return plugin;

@@ -168,6 +168,20 @@ TEST_SUITE("cli/doctor") {
                    "did not come back within 2000 ms"));
   }
 
+#if defined(__x86_64__)
+  TEST_CASE("a plugin that flushes subnormal numbers to zero is warned about") {
+    const BuiltCommand command;
+    const std::string plugin = command.folder().at("constructor-flush.tenon.so");
+    fs::copy_file(TENON_DEED_PLUGIN, plugin);
+    auto checks = checks_of(command.json({"plugins", "doctor", plugin}));
+    CHECK(checks["floating point"]["verdict"] == "warn");
+    CHECK(contains(text(checks["floating point"], "found"), "in: load"));
+    CHECK(contains(text(checks["floating point"], "fix"), "-ffast-math"));
+    const auto sound = checks_of(command.json({"plugins", "doctor", TENON_CPU_PLUGIN}));
+    CHECK_FALSE(sound.contains("floating point"));
+  }
+#endif
+
   TEST_CASE("a plugin that registers nothing is warned about") {
     const Ran shown = BuiltCommand().run({"plugins", "doctor", fake_path("no-rows")});
     CHECK(shown.status == 0);

@@ -135,6 +135,55 @@ TEST_CASE("C++ constructors that throw and init that throws end nothing but the 
   CHECK(computed(runtime) == "two");
 }
 
+#if defined(__SSE__)
+TEST_CASE("a plugin that flushes subnormal numbers to zero as it is loaded changes nothing here") {
+  constexpr unsigned kExceptions = 0x3f;
+  for (const char* where : {"constructor", "init", "enumerate", "count", "describe"}) {
+    CAPTURE(std::string(where));
+    const TempDir folder;
+    const std::string name = std::string(where) + "-flush.tenon.so";
+    Fixture fixture({folder.copy(test::fake("deed", "deed"), name)});
+    const unsigned before = __builtin_ia32_stmxcsr();
+    const Runtime runtime = fixture.make();
+    const RuntimeDevice device = runtime.device("deed:0");
+    const unsigned after = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(before);
+    CHECK((after & ~kExceptions) == (before & ~kExceptions));
+    CHECK(device.get());
+    CHECK(runtime.plugins()[0].state == PluginState::kActive);
+    CHECK(fixture.count("changes the floating-point environment", TENON_LOG_WARN) == 1);
+    const std::string when =
+        std::string(where) == "constructor" ? "when it is loaded" : "in " + std::string(where);
+    CHECK(fixture.count("plugin 'deed' changes the floating-point environment " + when +
+                        " (built with -ffast-math?); it was restored") == 1);
+    const Runtime again = fixture.make();
+    CHECK(fixture.count("changes the floating-point environment") == 1);
+  }
+  // Nobody is told of a plugin that leaves it alone.
+  Fixture fixture({});
+  const Runtime runtime = fixture.make();
+  CHECK(computed(runtime) == "two");
+  CHECK(fixture.count("floating-point environment") == 0);
+}
+
+TEST_CASE("a probe tells which steps of a plugin changed the floating-point environment") {
+  const TempDir folder;
+  const auto said = [&](const std::string& name) {
+    const ProbeReport report =
+        probe(folder.copy(test::fake("deed", "deed"), name + ".tenon.so"), ProbePart::kDevices);
+    CHECK(report.verdict == ProbeVerdict::kSurvived);
+    const auto step = std::find_if(report.steps.begin(), report.steps.end(), [](const auto& each) {
+      return each.name == "floating point";
+    });
+    return step == report.steps.end() ? std::string() : step->said;
+  };
+  CHECK(has(said("constructor-flush"), "in: load"));
+  CHECK(has(said("init-flush"), "in: init"));
+  CHECK(has(said("describe-flush"), "in: describe deed:0, describe deed:1"));
+  CHECK(said("well-behaved").empty());
+}
+#endif
+
 TEST_CASE("devices whose enumeration ends the process fail with the reason, others compute") {
   for (const char* name :
        {"count-abort", "count-exit", "count-trap", "count-fault", "count-hang", "describe-abort"}) {
