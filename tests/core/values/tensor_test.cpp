@@ -122,7 +122,8 @@ TEST_SUITE("core/values/tensor") {
   TEST_CASE("device names parse, and a bad one says what is wrong with it") {
     CHECK(Device::parse("cpu").value() == Device{});
     CHECK(Device::parse("acme:2").value().to_string() == "acme:2");
-    for (const char* bad : {"", ":1", "acme:", "acme:-1", "acme:x", "acme:99999", "Acme:0", "a_b:0", "1st"}) {
+    for (const char* bad :
+         {"", ":1", "acme:", "acme:-1", "acme:x", "acme:99999", "Acme:0", "a_b:0", "1st"}) {
       CAPTURE(bad);
       const auto parsed = Device::parse(bad);
       REQUIRE_FALSE(parsed);
