@@ -13,6 +13,7 @@
 #include "files.hpp"
 #include "run_call.hpp"
 #include "run_commands.hpp"
+#include "supervise.hpp"
 #include "tenon/loader/npy.hpp"
 #include "text.hpp"
 #include "view_ops.hpp"
@@ -186,6 +187,7 @@ Result<Ready> prepare_run(const Session& session,
   TENON_TRY_ASSIGN(ready.files, parse_outs(call.decl(), arguments.values("out")));
   for (const auto& [output, file] : ready.files) TENON_TRY(require_place(file, "--out"));
   TENON_TRY(require_device(session, call));
+  session.back_to_folder();
   TENON_TRY_ASSIGN(ready.host, host_tensors(call));
   TENON_TRY_ASSIGN(ready.specs, specs_of(call));
   TENON_TRY_ASSIGN(ready.op, make_instance(session, call));
@@ -193,7 +195,10 @@ Result<Ready> prepare_run(const Session& session,
 }
 
 /// The report of a call that was made, its results written.
-Result<RunReport> report_of(const PreparedCall& call, Ready& ready, const CalledOnce& called) {
+Result<RunReport> report_of(const Session& session,
+                            const PreparedCall& call,
+                            Ready& ready,
+                            const CalledOnce& called) {
   const SignatureCall& record = called.record;
   const CallSpecs& specs = ready.specs;
   RunReport report;
@@ -204,6 +209,8 @@ Result<RunReport> report_of(const PreparedCall& call, Ready& ready, const Called
   report.inputs = describe_inputs(call, ready.host);
   describe_kernels(
       ready.op->explain(specs.inputs, specs.out ? &*specs.out : nullptr), record, report);
+  end_where_forked();
+  session.back_to_folder();
   TENON_TRY(add_outputs(call, called.host_results, ready.files, record, report));
   return report;
 }
@@ -224,7 +231,7 @@ Result<RunReport> run(const Session& session,
                         : plain_run(session, op, call, ready->host);
   if (!watched) return fail(std::move(watched).error());
   const auto& [tensors, results, host_results, record] = watched->called;
-  auto report = report_of(call, *ready, watched->called);
+  auto report = report_of(session, call, *ready, watched->called);
   if (!report) return report;
   if (checks) {
     waiting.now("--check: the reference");

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "supervise.hpp"
 #include "tenon/loader/printable.hpp"
 
 namespace tenon::cli {
@@ -34,6 +35,7 @@ Style style_of(int descriptor) {
 
 Console::Sink sink_of(std::FILE* file) {
   return [file](std::string_view text) {
+    end_where_forked();
     std::fwrite(text.data(), 1, text.size(), file);
     std::fflush(file);
   };

@@ -1,6 +1,8 @@
 // Opens a tenon::Runtime for one run of the command.
 #include "session.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,11 +10,13 @@
 #include "call_args.hpp"
 #include "files.hpp"
 #include "log_lines.hpp"
+#include "tenon/loader/discovery.hpp"
 #include "tenon/tenon.hpp"
 
 namespace tenon::cli {
 
 struct Session::State {
+  loader::Descriptor folder;
   Runtime runtime;
 };
 
@@ -33,6 +37,11 @@ std::vector<SearchedPlace> Session::searched() const {
   return places;
 }
 
+void Session::back_to_folder() const {
+  // Where it cannot be opened at all, nothing is better than the folder that a plugin chose.
+  if (state_->folder.get() >= 0) (void)!fchdir(state_->folder.get());
+}
+
 Result<Session> Session::open(const Arguments& arguments, Console& console) {
   auto sources = config_sources(arguments);
   if (!sources) return fail(std::move(sources).error());
@@ -49,9 +58,12 @@ Result<Session> Session::open(const Arguments& arguments, Console& console) {
   options.log = [&console](int level, std::string_view component, std::string_view text) {
     print_log_line(console, level, component, text);
   };
+  loader::Descriptor folder(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   auto runtime = Runtime::create(options);
   if (!runtime) return fail(std::move(runtime).error());
-  return Session(std::make_unique<State>(State{std::move(*runtime)}));
+  Session session(std::make_unique<State>(State{std::move(folder), std::move(*runtime)}));
+  session.back_to_folder();
+  return session;
 }
 
 }  // namespace tenon::cli

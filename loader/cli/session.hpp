@@ -33,6 +33,9 @@ class Session {
   [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const;
   /// Every place that was looked in for plugins.
   [[nodiscard]] std::vector<SearchedPlace> searched() const;
+  /// Goes back to the folder that the command was started in: a plugin may have left it, and the
+  /// paths of the command line are meant from there.
+  void back_to_folder() const;
 
  private:
   struct State;

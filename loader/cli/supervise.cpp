@@ -15,6 +15,7 @@
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,24 +41,11 @@ struct Account {
   std::array<char, 512> function{};  // the last that was called; ends with a zero
 };
 
-/// Keeps an account of plugins' functions.
-class Watch final : public PluginCallWatch {
- public:
-  explicit Watch(Account& account) : account_(account) {}
-  void begins(const char* function, std::string_view of) noexcept override {
-    std::array<char, 512>& text = account_.function;
-    const int most = static_cast<int>(std::min(of.size(), text.size() / 2));
-    (void)std::snprintf(text.data(), text.size(), "%s of '%.*s'", function, most, of.data());
-    account_.inside.store(true, std::memory_order_relaxed);
-  }
-  void ends() noexcept override { account_.inside.store(false, std::memory_order_relaxed); }
-
- private:
-  Account& account_;
-};
-
 Account* account = nullptr;  // of this process and its parent, or of this one alone
+pid_t worker = 0;            // the process that does the work; 0: nobody said
 volatile std::sig_atomic_t child_to_signal = 0;
+// Which signals this process, the parent, was sent.
+std::array<volatile std::sig_atomic_t, NSIG> was_sent{};
 
 void write_error(std::string_view text) {
   while (!text.empty()) {
@@ -80,25 +68,62 @@ std::string place(const Account& of) {
                                 shown);
 }
 
-constexpr std::string_view kAdvice =
-    "tenon: 'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
-    "--set-config plugins.disable=ID leaves one out\n";
+/// Keeps an account of plugins' functions.
+class Watch final : public PluginCallWatch {
+ public:
+  explicit Watch(Account& kept) : account_(kept) {}
+  void begins(const char* function, std::string_view of) noexcept override {
+    end_where_forked();
+    std::array<char, 512>& text = account_.function;
+    const int most = static_cast<int>(std::min(of.size(), text.size() / 2));
+    (void)std::snprintf(text.data(), text.size(), "%s of '%.*s'", function, most, of.data());
+    account_.inside.store(true, std::memory_order_relaxed);
+  }
+  void ends() noexcept override {
+    end_where_forked();
+    account_.inside.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  Account& account_;
+};
+
+/// The id of the plugin whose function runs, or nothing: it begins what is called, as in
+/// 'acme:fast'.
+std::string plugin_of(const Account& of) {
+  const std::string_view text(of.function.data(), strnlen(of.function.data(), of.function.size()));
+  const std::size_t quote = text.find('\'');
+  if (!of.inside.load() || quote == std::string_view::npos) return {};
+  const std::string_view name = text.substr(quote + 1);
+  return loader::printable_line(name.substr(0, name.find_first_of(":'")));
+}
+
+std::string advice(const Account& of) {
+  const std::string plugin = plugin_of(of);
+  return fmt::format(
+      "tenon: 'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
+      "--set-config plugins.disable={} leaves {} out\n",
+      plugin.empty() ? "ID" : plugin,
+      plugin.empty() ? "one" : "this one");
+}
 
 // exit() in a plugin runs this: the status of a process that has not done its work is not 0.
 void tell_of_exit() {
-  if (account->done.load()) return;
+  if (getpid() != worker || account->done.load()) return;  // another process may end as it likes
   account->by_exit.store(true);
   (void)std::fflush(stdout);
   write_error(fmt::format(
-      "tenon: exit() was called {}; nothing is finished\n{}", place(*account), kAdvice));
+      "tenon: exit() was called {}; nothing is finished\n{}", place(*account), advice(*account)));
   _exit(kFailed);
 }
 
 int watched(const std::function<int()>& work) {
+  worker = getpid();
   static Watch watch(*account);
   watch_plugin_calls(&watch);
   (void)std::atexit(tell_of_exit);
   const int status = work();
+  end_where_forked();
   account->status.store(status);
   account->done.store(true);
   return status;
@@ -117,6 +142,7 @@ bool is_traced() {
 
 /// Hands on what was sent to this process alone; the terminal sends its signals to both.
 void pass_on(int number, siginfo_t* info, void*) {
+  was_sent[static_cast<std::size_t>(number)] = 1;
   if (child_to_signal > 0 && info->si_code <= 0) (void)kill(child_to_signal, number);
 }
 
@@ -159,22 +185,33 @@ int end_by(int number) {
   return kSignalBase + number;
 }
 
+/// Whether somebody wanted that end: this process was sent the signal, too, or nobody reads what
+/// the command itself writes. What a plugin raises is neither.
 bool is_asked_for(int number) {
-  constexpr std::array kAsked{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
-  return std::find(kAsked.begin(), kAsked.end(), number) != kAsked.end();
+  if (number == SIGPIPE) return !account->inside.load();
+  return number > 0 && number < NSIG && was_sent[static_cast<std::size_t>(number)] != 0;
+}
+
+std::string name_of_signal(int number) {
+  const char* const abbreviation = sigabbrev_np(number);
+  return abbreviation == nullptr ? std::to_string(number) : fmt::format("SIG{}", abbreviation);
 }
 
 int told_of_signal(int number) {
-  if (is_asked_for(number)) return end_by(number);
-  const char* const abbreviation = sigabbrev_np(number);
-  const std::string name =
-      abbreviation == nullptr ? std::to_string(number) : fmt::format("SIG{}", abbreviation);
+  if (is_asked_for(number)) {
+    if (account->inside.load() && !account->done.load()) {
+      write_error(
+          fmt::format("tenon: interrupted {} ({})\n", place(*account), name_of_signal(number)));
+    }
+    return end_by(number);
+  }
   const std::string where = account->done.load()
                                 ? std::string(
                                       "after the command was done, in a destructor or exit "
                                       "handler, most likely of a plugin")
                                 : place(*account) + "; nothing is finished";
-  write_error(fmt::format("tenon: ended by {} {}\n{}", name, where, kAdvice));
+  write_error(
+      fmt::format("tenon: ended by {} {}\n{}", name_of_signal(number), where, advice(*account)));
   return end_by(number);
 }
 
@@ -194,15 +231,23 @@ int told_of_status(int status) {
       fmt::format("tenon: the process was ended with status {} (_exit) {}; nothing is finished\n{}",
                   status,
                   place(*account),
-                  kAdvice));
+                  advice(*account)));
   return status == 0 ? kFailed : status;
 }
 
 /// Waits for the child and tells how it ended.
 int end_of(pid_t child) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return kFailed;
+  while (true) {
+    if (waitpid(child, &status, 0) < 0) {
+      if (errno != EINTR) return kFailed;
+    } else if (!WIFSTOPPED(status)) {
+      break;
+    } else {
+      // A plugin asked to be traced by its parent (PTRACE_TRACEME): this one is no debugger, and
+      // the signal does what it does without one.
+      (void)ptrace(PTRACE_DETACH, child, nullptr, WSTOPSIG(status));
+    }
   }
   child_to_signal = 0;
   return WIFSIGNALED(status) ? told_of_signal(WTERMSIG(status))
@@ -210,6 +255,14 @@ int end_of(pid_t child) {
 }
 
 }  // namespace
+
+void end_where_forked() noexcept {
+  if (worker == 0 || getpid() == worker) return;
+  write_error(
+      "tenon: a plugin forked this process and came back in both: the copy ends here, and the "
+      "command goes on\n");
+  _exit(kFailed);
+}
 
 int supervised(const std::function<int()>& work) {
   void* const page =

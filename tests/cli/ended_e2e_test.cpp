@@ -1,8 +1,13 @@
 // Plugins that end the process of a command: no command takes that for success, and its last words
 // name the function.
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+#include <utility>
 
 #include "built_command.hpp"
 
@@ -56,6 +61,73 @@ TEST_SUITE("cli/ended") {
     const Ran killed = Doer("refuse-kill").run();
     CHECK(killed.status == -SIGKILL);
     CHECK_MESSAGE(contains(killed.err, "ended by SIGKILL in refuse of 'doer:doing'"), killed.err);
+  }
+
+  TEST_CASE("a signal that a plugin raises is told, whatever signal it is") {
+    const std::map<std::string, std::pair<int, std::string>> ends{{"pipe", {SIGPIPE, "SIGPIPE"}},
+                                                                  {"term", {SIGTERM, "SIGTERM"}},
+                                                                  {"int", {SIGINT, "SIGINT"}},
+                                                                  {"user", {SIGUSR1, "SIGUSR1"}},
+                                                                  {"traced", {SIGSEGV, "SIGSEGV"}}};
+    for (const auto& [deed, end] : ends) {
+      CAPTURE(deed);
+      const Ran ran = Doer("launch-" + deed).run();
+      CHECK(ran.status == -end.first);
+      CHECK_MESSAGE(contains(ran.err, "ended by " + end.second + " in launch of 'doer:doing'"),
+                    ran.err);
+      CHECK_MESSAGE(contains(ran.err, "plugins.disable=doer leaves this one out"), ran.err);
+    }
+  }
+
+  TEST_CASE("who interrupts a command learns what was running") {
+    const Doer doer("launch-hang");
+    std::string err;
+    // Nothing tells that it has come to the launch: a busy machine gets more time.
+    for (int wait_ms = 500; wait_ms <= 16000 && !contains(err, "interrupted"); wait_ms *= 2) {
+      const pid_t command = doer.command().start(
+          {"run", "AddFwdOp", "self=4:f32", "other=4:f32", "--plugin-path", doer.path()});
+      std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+      CHECK(kill(command, SIGINT) == 0);
+      int status = 0;
+      REQUIRE(waitpid(command, &status, 0) == command);
+      CHECK(WIFSIGNALED(status));
+      CHECK(WTERMSIG(status) == SIGINT);
+      std::ifstream file(doer.command().folder().at("stderr"));
+      err.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    CHECK_MESSAGE(contains(err, "interrupted in launch of 'doer:doing' (SIGINT)"), err);
+  }
+
+  TEST_CASE("a child that a plugin forks and that comes back is not the command") {
+    for (const char* where : {"launch", "build", "refuse"}) {
+      CAPTURE(std::string(where));
+      const Doer doer(std::string(where) + "-fork");
+      const auto json = doer.command().json({"run",
+                                             "AddFwdOp",
+                                             "self=4:f32",
+                                             "other=4:f32",
+                                             "--out=y.npy",
+                                             "--plugin-path",
+                                             doer.path()});
+      CHECK(json["kernels"][0]["key"] == "doer:doing");
+    }
+  }
+
+  TEST_CASE("results lie where the command line says, wherever a plugin goes") {
+    for (const char* where : {"init", "launch"}) {
+      CAPTURE(std::string(where));
+      const Doer doer(std::string(where) + "-away");
+      const Ran ran = doer.command().run({"run",
+                                          "AddFwdOp",
+                                          "self=4:f32",
+                                          "other=4:f32",
+                                          "--out",
+                                          "output=y.npy",
+                                          "--plugin-path",
+                                          doer.path()});
+      CHECK_MESSAGE(ran.status == 0, ran.err);
+      CHECK(fs::exists(doer.command().folder().at("y.npy")));
+    }
   }
 
   TEST_CASE("a plugin's text is one line of an error and forges none") {

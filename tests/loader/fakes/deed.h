@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,6 +39,13 @@ static void deed(const char* where) {
   if (strncmp(name, "trap", 4) == 0) raise(SIGILL);
   if (strncmp(name, "fault", 5) == 0) raise(SIGSEGV);
   if (strncmp(name, "kill", 4) == 0) raise(SIGKILL);
+  if (strncmp(name, "pipe", 4) == 0) raise(SIGPIPE);
+  if (strncmp(name, "term", 4) == 0) raise(SIGTERM);
+  if (strncmp(name, "int", 3) == 0) raise(SIGINT);
+  if (strncmp(name, "user", 4) == 0) raise(SIGUSR1);
+  if (strncmp(name, "away", 4) == 0) (void)!chdir("/");
+  if (strncmp(name, "fork", 4) == 0) (void)!fork();
+  if (strncmp(name, "traced", 6) == 0 && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0) raise(SIGSEGV);
   if (strncmp(name, "print", 5) == 0) {
     static const char kText[] = "printed by a plugin\n";
     (void)!write(STDOUT_FILENO, kText, sizeof kText - 1);
