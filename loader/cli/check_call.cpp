@@ -7,6 +7,7 @@
 
 #include "bound.hpp"
 #include "elements.hpp"
+#include "float_environment.hpp"
 #include "run_call.hpp"
 #include "text.hpp"
 #include "view_ops.hpp"
@@ -197,6 +198,7 @@ Result<RunCheck> check_results(const Session& session,
                                const NamedTensors& inputs,
                                const std::vector<Tensor>& results,
                                const SignatureCall& record) {
+  const DefaultFloats floats;  // a plugin's own may have come with its loading
   auto reference = run_reference(session, call, inputs);
   if (!reference) return fail(std::move(reference).error());
   const OpDecl& decl = call.decl();

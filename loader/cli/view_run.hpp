@@ -35,11 +35,11 @@ struct RunOutput {
   TensorStats stats;
 };
 
-/// Something that a kernel did to memory, or left undone.
+/// Something that a kernel did to memory or its thread, or left undone.
 struct RunFault {
-  std::string kind;         ///< past_end, before_start, gap, input, unwritten
-  std::string tensor;       ///< empty: memory that the call itself asked for
-  std::uint64_t count = 0;  ///< bytes; of `unwritten`: elements
+  std::string kind;         ///< past_end, before_start, gap, input, unwritten, environment
+  std::string tensor;       ///< empty: of none, as memory that the call itself asked for
+  std::uint64_t count = 0;  ///< bytes; of `unwritten`: elements; of `environment`: 1
   std::string text;
 };
 

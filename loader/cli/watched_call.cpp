@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "elements.hpp"
+#include "float_environment.hpp"
 #include "text.hpp"
 
 namespace tenon::cli {
@@ -156,6 +157,13 @@ class Watch {
     }
   }
 
+  void environment() {
+    add("environment",
+        {},
+        1,
+        fmt::format("{} changed the floating-point environment and did not restore it", kernels_));
+  }
+
   [[nodiscard]] std::vector<RunFault> take() { return std::move(faults_); }
 
  private:
@@ -261,13 +269,22 @@ bool any_of(const std::vector<std::vector<bool>>& elements) {
   });
 }
 
-Result<CalledOnce> call_on_poison(const Session& session,
+/// A call, and whether it left the floating-point environment changed, which is put back.
+struct PoisonCall {
+  CalledOnce called;
+  bool changed_floats = false;
+};
+
+Result<PoisonCall> call_on_poison(const Session& session,
                                   Op& op,
                                   const PreparedCall& call,
                                   const NamedTensors& image,
                                   const GuardedMemory& memory) {
+  FloatEnvironment floats;
   auto called = call_once(session, op, call, image, Placement::kCopy);
-  if (called || memory.refusal().empty()) return called;
+  const bool changed_floats = floats.restore();
+  if (called) return PoisonCall{std::move(*called), changed_floats};
+  if (memory.refusal().empty()) return fail(std::move(called).error());
   return fail(std::move(called).error().with_hint("the device's owner: " + memory.refusal()));
 }
 
@@ -282,9 +299,11 @@ Result<WatchedCall> watched_call(const Session& session,
   memory.guard(kPoison);
   auto image = poisoned(host, kPoison);
   if (!image) return fail(std::move(image).error());
-  auto called = call_on_poison(session, op, call, *image, memory);
-  if (!called) return fail(std::move(called).error());
-  Watch watch(devices, call, *called);
+  auto made = call_on_poison(session, op, call, *image, memory);
+  if (!made) return fail(std::move(made).error());
+  CalledOnce& called = made->called;
+  Watch watch(devices, call, called);
+  if (made->changed_floats) watch.environment();
   TENON_TRY(watch.guards(memory));
   TENON_TRY(watch.contents(*image));
   auto untouched = watch.untouched(kPoison);
@@ -294,7 +313,7 @@ Result<WatchedCall> watched_call(const Session& session,
     if (!other_image) return fail(std::move(other_image).error());
     auto again = call_on_poison(session, op, call, *other_image, memory);
     if (!again) return fail(std::move(again).error());
-    const auto other = Watch(devices, call, *again).untouched(kOtherPoison);
+    const auto other = Watch(devices, call, again->called).untouched(kOtherPoison);
     for (std::size_t i = 0; i < untouched.size(); ++i) {
       for (std::size_t at = 0; at < untouched[i].size(); ++at)
         untouched[i][at] = untouched[i][at] && i < other.size() && other[i][at];
@@ -303,7 +322,7 @@ Result<WatchedCall> watched_call(const Session& session,
   }
   memory.rest();
   std::vector<RunFault> faults = watch.take();
-  return WatchedCall{std::move(*called), std::move(faults)};
+  return WatchedCall{std::move(called), std::move(faults)};
 }
 
 }  // namespace tenon::cli

@@ -122,6 +122,25 @@ TEST_SUITE("cli/check_e2e") {
     check_fault("leaves_last", kSmall, "unwritten", "output", 1, "did not write 1 of the 20");
   }
 
+  TEST_CASE("a floating-point environment that a kernel leaves is found and spoils no reference") {
+    const WithLies tenon;
+    for (const std::string key : {"flushes", "rounds_up", "traps"}) {
+      INFO("key: ", key);
+      const Words words =
+          checked(key, "cpu", {"self=4:f32~const=1e-40", "other=4:f32~const=1e-40"});
+      const auto json = tenon.json(words, 1);
+      CHECK(json["outputs"][0]["min"].get<double>() > 0);
+      CHECK(json["check"]["max_ulp"] == 0);
+      CHECK(json["check"]["ok"] == false);
+      REQUIRE(json["check"]["faults"].size() == 1);
+      CHECK(json["check"]["faults"][0]["kind"] == "environment");
+      CHECK(json["check"]["faults"][0]["tensor"].is_null());
+      CHECK(contains(tenon.run(words).err,
+                     "kernel 'lies:" + key +
+                         "' changed the floating-point environment and did not restore it"));
+    }
+  }
+
   TEST_CASE("an input that the op does not write must stay as it is") {
     check_fault("changes_input",
                 kSmall,

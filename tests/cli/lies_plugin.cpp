@@ -1,4 +1,6 @@
 // A plugin of adds that are wrong in what they do to memory, one kernel type for each way.
+#include <cfenv>
+
 #include "support/fake_kernels.hpp"
 
 namespace {
@@ -40,9 +42,25 @@ void fills_gap(void* bytes) {
   std::memset(a.output.at(0, 4) + 4, 0, 4);
 }
 
+void flushes(void* bytes) {
+  tenon::test::run_add(bytes);
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040U);  // subnormals become zeros
+#endif
+}
+void rounds_up(void* bytes) {
+  tenon::test::run_add(bytes);
+  (void)std::fesetround(FE_UPWARD);
+}
+void traps(void* bytes) {
+  tenon::test::run_add(bytes);
+  (void)feenableexcept(FE_DIVBYZERO);
+}
+
 constexpr char kHonest[] = "honest", kOver2[] = "over2", kUnder1[] = "under1",
                kNowrite[] = "nowrite", kLeavesLast[] = "leaves_last",
-               kChangesInput[] = "changes_input", kFillsGap[] = "fills_gap";
+               kChangesInput[] = "changes_input", kFillsGap[] = "fills_gap", kFlushes[] = "flushes",
+               kRoundsUp[] = "rounds_up", kTraps[] = "traps";
 
 struct AnyAdd {
   static constexpr auto op = "AddFwdOp", interface = "add_fwd";
@@ -73,4 +91,7 @@ TENON_PLUGIN(tenon::plugin("lies", "1.0.0")
                           Add<kNowrite, nowrite>,
                           Add<kLeavesLast, leaves_last>,
                           Add<kChangesInput, changes_input>,
-                          Add<kFillsGap, fills_gap>>());
+                          Add<kFillsGap, fills_gap>,
+                          Add<kFlushes, flushes>,
+                          Add<kRoundsUp, rounds_up>,
+                          Add<kTraps, traps>>());
