@@ -26,7 +26,8 @@ cd "$root"
 build=build-release
 tests=()
 [[ -e $build/CMakeCache.txt ]] || tests=(-DTENON_TESTS=OFF) # a build that test.sh made keeps its tests
-timed "configure" cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${tests[@]}" --log-level=NOTICE
+timed "configure" cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+  -DTENON_CUDA=OFF -DTENON_HIP=OFF "${tests[@]}" --log-level=NOTICE
 timed "build" cmake --build "$build" -j "$jobs" --target tenon_cli tenon_plugins -- --quiet
 
 tenon="$build/bin/tenon"

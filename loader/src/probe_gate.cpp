@@ -23,9 +23,8 @@ OnceState<FileResult<void>>& verdict_of(const std::string& key) {
 
 constexpr std::string_view kUntilChanged =
     "It is put aside until it changes, or a file that its note names as depends, or a library that "
-    "it brings along; `tenon plugins doctor` shows each step, plugins.probe: never loads it all "
-    "the "
-    "same";
+    "it brings along; `tenon plugins doctor` shows each step, `--set-config plugins.probe=always` "
+    "tries it again, plugins.probe: never loads it all the same";
 constexpr std::string_view kUntilNextStart =
     "Somebody else may have ended that child, so the plugin is tried again at the next start";
 

@@ -16,13 +16,30 @@ set(TENON_MACA_ARCHITECTURES "xcore1000" CACHE STRING "MetaX architectures of de
 
 set(TENON_GPU_SUMMARY "" CACHE INTERNAL "what was built and left out")
 
+foreach(option IN ITEMS TENON_CUDA TENON_HIP)
+  string(TOUPPER "${${option}}" wanted)
+  if(NOT wanted MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${option} is '${${option}}'; it is AUTO, ON or OFF")
+  endif()
+  set(${option} "${wanted}")  # in one spelling for all that asks
+endforeach()
+if(TENON_HIP STREQUAL "ON" AND NOT TENON_HIP_PLATFORMS)
+  message(FATAL_ERROR "TENON_HIP is ON, but TENON_HIP_PLATFORMS is empty; it is a list of amd, nvidia, metax")
+endif()
+
 # Adds a line to the summary that plugins/CMakeLists.txt prints.
 function(tenon_gpu_note text)
   set(TENON_GPU_SUMMARY "${TENON_GPU_SUMMARY};${text}" CACHE INTERNAL "what was built and left out")
 endfunction()
 
-# Sets `result` to TRUE if the plugin is to be built: wanted, and nothing missing.
-function(tenon_gpu_decide result what wanted missing)
+# Sets `result` to TRUE if the plugin is to be built: wanted by the option, and nothing missing. `advice`, if given,
+# says what else to do where something is.
+function(tenon_gpu_decide result what option missing)
+  set(wanted "${${option}}")
+  set(advice "")
+  if(ARGC GREATER 4 AND ARGV4)
+    set(advice "; ${ARGV4}")
+  endif()
   set(${result} FALSE CACHE INTERNAL "${what} is built")
   if(wanted STREQUAL "AUTO" OR wanted)
     if(NOT missing)
@@ -31,7 +48,7 @@ function(tenon_gpu_decide result what wanted missing)
     elseif(wanted STREQUAL "AUTO")
       tenon_gpu_note("${what}: left out, ${missing}")
     else()
-      message(FATAL_ERROR "${what} was asked for, but ${missing}")
+      message(FATAL_ERROR "${what} was asked for, but ${missing}. ${option} is ON${advice}")
     endif()
   else()
     tenon_gpu_note("${what}: left out, switched off")

@@ -21,7 +21,12 @@ CASES = [
                                                    "hip (AMD): left out, HIP's headers were not found",
                                                    "hip-nvidia (HIP over CUDA): left out, HIP's headers were not found"]),
     ("off", "OFF", [], ["cuda: left out, switched off", "hip (AMD): left out, switched off"]),
-    ("nvcc-on", "ON", NO_NVCC, ["cuda was asked for, but nvcc was not found"]),
+    ("nvcc-on", "ON", NO_NVCC, ["cuda was asked for, but nvcc was not found (-DTENON_NVCC=FILE names it). TENON_CUDA is ON"]),
+    ("hip-on", "ON", NO_NVCC + ["-DTENON_CUDA=off", "-DTENON_HIP_INCLUDE=/usr/include", "-DTENON_HIP_PLATFORMS=nvidia"],
+     ["hip-nvidia (HIP over CUDA) was asked for, but nvcc was not found", "TENON_HIP is ON; -DTENON_HIP_PLATFORMS=amd"]),
+    ("no-platform", "ON", ["-DTENON_CUDA=OFF", "-DTENON_HIP_PLATFORMS="],
+     ["TENON_HIP is ON, but TENON_HIP_PLATFORMS is empty"]),
+    ("misspelt", "yes", [], ["TENON_CUDA is 'yes'; it is AUTO, ON or OFF"]),
 ]
 
 
@@ -36,12 +41,12 @@ def main():
                               capture_output=True, text=True, check=False)
         said = " ".join((done.stdout + done.stderr).split())
         missing = [text for text in texts if text not in said]
-        if missing or (done.returncode == 0) == (wanted == "ON"):
+        if missing or (done.returncode == 0) == (wanted not in ("AUTO", "OFF")):
             wrong += 1
             print(f"{name}: exit status {done.returncode}, without {missing}:\n{done.stdout}{done.stderr}")
             continue
         print(f"{name}: {'; '.join(texts)}")
-        if wanted != "ON":
+        if wanted in ("AUTO", "OFF"):
             with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
                 cache = file.read()
             if "TENON_BUILD_CUDA:INTERNAL=TRUE" in cache and "nvcc" in "".join(hidden).lower():
