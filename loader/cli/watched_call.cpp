@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "elements.hpp"
-#include "float_environment.hpp"
+#include "tenon/core/floating_environment.hpp"
 #include "text.hpp"
 
 namespace tenon::cli {
@@ -280,7 +280,7 @@ Result<PoisonCall> call_on_poison(const Session& session,
                                   const PreparedCall& call,
                                   const NamedTensors& image,
                                   const GuardedMemory& memory) {
-  FloatEnvironment floats;
+  const FloatingEnvironment floats;
   auto called = call_once(session, op, call, image, Placement::kCopy);
   const bool changed_floats = floats.restore();
   if (called) return PoisonCall{std::move(*called), changed_floats};
