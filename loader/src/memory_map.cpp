@@ -65,26 +65,7 @@ bool holds(const std::vector<MemoryRange>& ranges, const void* data, std::uint64
 
 }  // namespace
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TENON_HAS_SHADOW 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define TENON_HAS_SHADOW 1
-#endif
-
-MemoryMap MemoryMap::of_process() {
-  MemoryMap map = parse(read_map());
-#if defined(TENON_HAS_SHADOW) && defined(__x86_64__)
-  // What the address sanitizer keeps of memory is mapped, but nobody's to read. Source of the
-  // addresses: its algorithm's description, "x86 64-bit" (HighShadow ends, LowShadow begins).
-  constexpr MemoryRange kShadow{0x7fff8000, 0x10007fff8000};
-  std::erase_if(map.readable_, [&](const MemoryRange& range) {
-    return range.start < kShadow.end && kShadow.start < range.end;
-  });
-#endif
-  return map;
-}
+MemoryMap MemoryMap::of_process() { return parse(read_map()); }
 
 MemoryMap MemoryMap::parse(std::string_view text) {
   MemoryMap map;

@@ -47,8 +47,8 @@ FileResult<void> check_text(std::string_view field, tenon_str text, std::uint64_
 /// put it together with the program, and it is believed.
 class Containment {
  public:
-  explicit Containment(const LoadedImage* image) : image_(image) {
-    if (image_ != nullptr) map_ = MemoryMap::of_process();
+  Containment(const LoadedImage* image, const MemoryMap* memory) : image_(image) {
+    if (image_ != nullptr) map_ = memory == nullptr ? MemoryMap::of_process() : *memory;
   }
 
   /// Of the exported object and its strings.
@@ -209,8 +209,9 @@ FileResult<void> check_agreement(const tenon_plugin& plugin, const PluginNote& n
 
 FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object,
                                           const PluginNote* note,
-                                          const LoadedImage* image) {
-  const Containment memory(image);
+                                          const LoadedImage* image,
+                                          const MemoryMap* map) {
+  const Containment memory(image, map);
   std::uint64_t size = 0;
   if (auto ok = memory.in_image("", object, sizeof size); !ok) return tl::unexpected(ok.error());
   std::memcpy(&size, object, sizeof size);

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "registry/abi_text.hpp"
 #include "registry/validate.hpp"
 #include "tenon/core/registry.hpp"
@@ -124,9 +126,15 @@ std::string broken_text(std::string_view what, std::string_view text) {
              : std::string(what) + " whose text is not UTF-8: " + std::string(text);
 }
 
-std::string broken_object(const char* at, const loader::LoadedImage& image) {
+/// `page`: all that may be read. The rest of this process is mapped, too, but a sanitizer's or
+/// free.
+std::string broken_object(const char* at,
+                          const loader::LoadedImage& image,
+                          loader::MemoryRange page) {
+  const loader::MemoryMap memory =
+      loader::MemoryMap::parse(fmt::format("{:x}-{:x} rw-p\n", page.start, page.end));
   const auto taken =
-      loader::normalise_plugin(reinterpret_cast<const tenon_plugin*>(at), nullptr, &image);
+      loader::normalise_plugin(reinterpret_cast<const tenon_plugin*>(at), nullptr, &image, &memory);
   if (!taken) {
     if (taken.error().stage != PluginStage::kValidate || taken.error().code >= TENON_OK) {
       return "a fault of another stage, or none: " + taken.error().text;
@@ -222,7 +230,7 @@ std::string broken_table_property(std::string_view bytes) {
   if (kind != 0) return broken_rows(kind, count, element_size, at, PageMemory(kPage.range()));
   const auto function = loader::address_of(&some_function);
   const auto image = loader::LoadedImage::of_ranges({kPage.range()}, {{function, function + 1}});
-  return broken_object(at, image);
+  return broken_object(at, image, kPage.range());
 }
 
 }  // namespace tenon::fuzz

@@ -82,9 +82,11 @@ class LoadedPlugin {
 [[nodiscard]] std::vector<const tenon_plugin*> static_plugins();
 
 /// Checks an exported object and copies it: where it lies, sizes, required functions, texts
-/// (docs/abi.md). `note` and `image` are null for a static plugin. @errors stage validate.
+/// (docs/abi.md). `note` and `image` are null for a static plugin. `map` says what may be read;
+/// null: what the process can read now. @errors stage validate.
 [[nodiscard]] FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object,
                                                         const PluginNote* note,
-                                                        const LoadedImage* image);
+                                                        const LoadedImage* image,
+                                                        const MemoryMap* map = nullptr);
 
 }  // namespace tenon::loader
