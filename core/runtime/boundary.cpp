@@ -88,10 +88,8 @@ Result<std::vector<OutputSpec>> meta_by_key(Engine& engine,
   args.out = out == nullptr ? nullptr : imagine(*out);
   args.meta = true;
   TENON_TRY(check_given(instance->decl(), args));
-  const auto frame = instance->plan().make_frame();
-  const Construction& construction = *instance->construction.construction;
-  if (!instance->plan().check(construction, args, *frame))
-    return fail(instance->plan().failure(construction, args, *frame));
+  std::unique_ptr<CallFrame> frame;
+  TENON_TRY_ASSIGN(frame, instance->checked(args));
   instance->keep_meta_record(args, *frame);
   return frame->outputs;
 }

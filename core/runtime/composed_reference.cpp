@@ -54,10 +54,8 @@ class ReferenceStages final : public StageCalls {
     TENON_TRY(reference_of(delegate, inputs, nullptr, wide));
     Op::Instance& sub = delegate.op->instance();
     const CallArgs args = args_of(inputs, nullptr);
-    const auto frame = sub.plan().make_frame();
-    const Construction& settled = *sub.construction.construction;
-    if (!sub.plan().check(settled, args, *frame))
-      return fail(sub.plan().failure(settled, args, *frame));
+    std::unique_ptr<CallFrame> frame;
+    TENON_TRY_ASSIGN(frame, sub.checked(args));
     for (std::size_t i = 0; i < std::min(outputs.size(), frame->outputs.size()); ++i) {
       const OutputSpec& spec = frame->outputs[i];
       if (!spec.present) continue;

@@ -250,10 +250,8 @@ class ExplainedStages final : public StageCalls {
     explanation_.stages.push_back({stage_name(delegate), sub.explain(args, assumed_)});
     const Explanation& told = explanation_.stages.back().explanation;
     if (told.error) return fail(*told.error);
-    const auto frame = sub.plan().make_frame();
-    const Construction& settled = *sub.construction.construction;
-    if (!sub.plan().check(settled, args, *frame))
-      return fail(sub.plan().failure(settled, args, *frame));
+    std::unique_ptr<CallFrame> frame;
+    TENON_TRY_ASSIGN(frame, sub.checked(args));
     for (std::size_t i = 0; i < std::min(outputs.size(), frame->outputs.size()); ++i) {
       const OutputSpec& spec = frame->outputs[i];
       if (!spec.present) continue;

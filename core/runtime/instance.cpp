@@ -180,6 +180,13 @@ Result<const Binding*> Op::Instance::bound(ThreadState& state, std::uint64_t& pu
   return protect(state);
 }
 
+Result<std::unique_ptr<CallFrame>> Op::Instance::checked(const CallArgs& args) const {
+  const Construction& settled = *construction.construction;
+  auto frame = plan().make_frame();
+  if (!plan().check(settled, args, *frame)) return fail(plan().failure(settled, args, *frame));
+  return frame;
+}
+
 std::uint64_t Op::Instance::default_version() const {
   return has_own_target() ? kOwnTarget : engine().default_version.load(std::memory_order_acquire);
 }

@@ -126,6 +126,8 @@ struct Op::Instance {
   Result<void> call_positional(std::span<const TensorArg> inputs,
                                const TensorView* out,
                                std::span<Tensor> outputs);
+  /// What a call would return, inferred in a frame of its own. @errors SignatureMismatch.
+  [[nodiscard]] Result<std::unique_ptr<CallFrame>> checked(const CallArgs& args) const;
   /// Keeps this thread's meta call.
   void keep_meta_record(const CallArgs& args, const CallFrame& frame);
 

@@ -197,9 +197,8 @@ Result<Op::Inferred> Op::infer(std::span<const NamedSpec> inputs, const NamedSpe
   TENON_TRY_ASSIGN(args.default_device, default_device(*instance_, args.inputs));
   TENON_TRY(check_given(decl(), args));
   const Construction& construction = *instance_->construction.construction;
-  const auto frame = plan().make_frame();
-  if (!plan().check(construction, args, *frame))
-    return fail(plan().failure(construction, args, *frame));
+  std::unique_ptr<CallFrame> frame;
+  TENON_TRY_ASSIGN(frame, instance_->checked(args));
   Inferred inferred;
   inferred.device = frame->device;
   inferred.branch = frame->branch;
