@@ -273,7 +273,7 @@ bool rows_stay(const DenseRows& rows, std::int64_t row_vectors) {
 
 template <bool kCentered>
 void on_chip(Element element, const DenseRows& rows, Stream stream) {
-  visit_row_element(element, [&](auto zero) {
+  visit_float(element, [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t of_row = rows.n / kPerVector<T>;
     const bool dense_units = !kCentered && rows.row_count > 2 * std::int64_t{rows.unit_count} &&
@@ -320,7 +320,7 @@ void on_chip(Element element, const DenseRows& rows, Stream stream) {
 
 template <bool kCentered>
 void strided(Element element, const StridedRows& rows, Stream stream) {
-  visit_row_element(element, [&](auto zero) {
+  visit_float(element, [&](auto zero) {
     norm_strided<decltype(zero), kCentered>
         <<<strided_row_blocks(rows.outer), strided_row_threads(rows.n), 0, stream>>>(rows);
   });

@@ -5,6 +5,7 @@
 
 #include "device/element.cuh"
 #include "device/lanes.cuh"
+#include "device/visit.cuh"
 #include "kernels/rows.hpp"
 
 namespace tenon::gpu {
@@ -91,19 +92,6 @@ inline unsigned strided_row_threads(std::int64_t n) {
 inline unsigned strided_row_blocks(std::int64_t rows) {
   constexpr std::int64_t kMost = 1 << 20;
   return static_cast<unsigned>(rows < kMost ? rows : kMost);
-}
-
-/// Calls visit with a value of the element type.
-template <class Visit>
-void visit_row_element(Element element, Visit visit) {
-  switch (element) {
-    case Element::kFloat16:
-      return visit(Half{});
-    case Element::kBFloat16:
-      return visit(BFloat16{});
-    default:
-      return visit(float{});
-  }
 }
 
 }  // namespace tenon::gpu

@@ -210,7 +210,7 @@ std::uint64_t softmax_split_workspace_bytes(std::int64_t row_count,
 }
 
 void launch_softmax_split(Element element, const DenseRows& rows, void* workspace, Stream stream) {
-  visit_row_element(element, [&](auto zero) {
+  visit_float(element, [&](auto zero) {
     using T = decltype(zero);
     const std::int64_t row_vectors = rows.n / kPerVector<T>;
     const std::int64_t parts = softmax_parts_of(rows.row_count, row_vectors, rows.unit_count);
@@ -225,7 +225,7 @@ void launch_softmax_split(Element element, const DenseRows& rows, void* workspac
 }
 
 void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream stream) {
-  visit_row_element(element, [&](auto zero) {
+  visit_float(element, [&](auto zero) {
     using T = decltype(zero);
     over_dense_rows<T>(rows, [&](dim3 grid, dim3 block, int vectors, int row_vectors) {
       const auto start = [&](auto kernel) {
@@ -247,7 +247,7 @@ void launch_softmax_on_chip(Element element, const DenseRows& rows, Stream strea
 }
 
 void launch_softmax_strided(Element element, const StridedRows& rows, Stream stream) {
-  visit_row_element(element, [&](auto zero) {
+  visit_float(element, [&](auto zero) {
     softmax_strided<decltype(zero)>
         <<<strided_row_blocks(rows.outer * rows.inner), strided_row_threads(rows.n), 0, stream>>>(
             rows);
