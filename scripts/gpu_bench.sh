@@ -10,16 +10,16 @@ mkdir -p "$out"
 plugins="$build/lib/tenon/plugins"
 kind=${TENON_GPU_KIND:-cuda}
 bench=("$build/bin/tenon_gpu_bench" --plugin "$plugins/cpu.tenon.so" --plugin "$plugins/$kind.tenon.so" --kind "$kind")
-: > "$out/bench_raw.jsonl"
 : > "$out/bench_launches.jsonl"
-# Rates of the host vary from second to second: both sides in turn, and the table takes medians.
+# Rates of the host vary from second to second and from process to process: calls and bare launches take turns in one
+# process, and the table takes medians of several.
 if command -v nvcc > /dev/null; then
-  nvcc -std=c++17 -O3 -arch=native -DTENON_GPU_CUDA=1 -Iplugins/gpu_common -Iplugin_api/include -o "$out/raw_launches" tests/plugins/gpu/raw_launches.cu &&
-    for _ in 1 2 3 4 5 6 7 8 9; do
-      "$out/raw_launches" >> "$out/bench_raw.jsonl"
-      "${bench[@]}" --only launches >> "$out/bench_launches.jsonl"
+  nvcc -std=c++17 -O3 -arch=native -shared -Xcompiler=-fPIC,-fvisibility=hidden -DTENON_GPU_CUDA=1 -Iplugins/gpu_common \
+    -Iplugin_api/include -o "$out/raw_launches.so" tests/plugins/gpu/raw_launches.cu &&
+    for _ in 1 2 3 4 5 6 7; do
+      "${bench[@]}" --only launches --bare "$(realpath "$out/raw_launches.so")" >> "$out/bench_launches.jsonl"
     done
-  rm -f "$out/raw_launches"
+  rm -f "$out/raw_launches.so"
 fi
 "${bench[@]}" | tee "$out/bench_tenon.jsonl"
 timeout "${TENON_GPU_TIMEOUT:-300}" python3 tests/plugins/gpu/bench_torch.py > "$out/bench_torch.jsonl"

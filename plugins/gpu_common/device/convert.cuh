@@ -112,6 +112,38 @@ __device__ inline E5M2 nearest<E5M2>(float value) {
   return E5M2{float8_bits<2, 15, 0x7b>(value)};
 }
 
+#if defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 890
+#define TENON_GPU_HAS_FLOAT8_PAIRS 1
+#endif
+#endif
+#if !defined(TENON_GPU_HAS_FLOAT8_PAIRS)
+#define TENON_GPU_HAS_FLOAT8_PAIRS 0
+#endif
+
+/// The largest number of the 8-bit types, up to which the card's own conversion is nearest()'s:
+/// beyond it the card saturates.
+template <class T>
+inline constexpr float kLargestOf = 0;
+template <>
+inline constexpr float kLargestOf<E4M3> = 448;
+template <>
+inline constexpr float kLargestOf<E5M2> = 57344;
+
+#if TENON_GPU_HAS_FLOAT8_PAIRS
+/// Two floats of at most kLargestOf<T>, the first in the lower byte. PTX ISA, "cvt".
+template <class T>
+__device__ inline std::uint16_t float8_pair(float first, float second) {
+  std::uint16_t pair = 0;
+  if constexpr (std::is_same_v<T, E4M3>) {
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));
+  } else {
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));
+  }
+  return pair;
+}
+#endif
+
 template <class T, class Real>
 __device__ inline T saturated(Real value) {
   constexpr int kDigits = 8 * static_cast<int>(sizeof(T)) - (std::is_signed_v<T> ? 1 : 0);

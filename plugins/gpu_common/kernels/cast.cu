@@ -86,6 +86,33 @@ inline constexpr int kPerRun = kVectorBytes / static_cast<int>(sizeof(From) > si
                                                                    ? sizeof(From)
                                                                    : sizeof(To));
 
+template <class From, class To, int kPer>
+__device__ inline void narrow(const Run<From, kPer>& in, Run<To, kPer>& results) {
+#pragma unroll
+  for (int i = 0; i < kPer; ++i) results.items[i] = narrowed<To>(widened(in.items[i]));
+}
+
+#if TENON_GPU_HAS_FLOAT8_PAIRS
+/// By the card's own conversion, unless a number is too large for it or none.
+template <class From, class To, int kPer>
+__device__ inline void narrow_to_float8(const Run<From, kPer>& in, Run<To, kPer>& results) {
+  float wide[kPer];
+  bool fits = true;
+#pragma unroll
+  for (int i = 0; i < kPer; ++i) {
+    wide[i] = widened(in.items[i]);
+    fits = fits && fabsf(wide[i]) <= kLargestOf<To>;
+  }
+  if (!fits) return narrow(in, results);
+#pragma unroll
+  for (int i = 0; i < kPer; i += 2) {
+    const std::uint16_t pair = float8_pair<To>(wide[i], wide[i + 1]);
+    results.items[i].bits = static_cast<std::uint8_t>(pair);
+    results.items[i + 1].bits = static_cast<std::uint8_t>(pair >> 8);
+  }
+}
+#endif
+
 template <class From, class To>
 __global__ void __launch_bounds__(kElementwiseThreads)
     cast_vector(const From* x, To* out, std::int64_t count) {
@@ -96,8 +123,15 @@ __global__ void __launch_bounds__(kElementwiseThreads)
       [&](int u, std::int64_t at) { in[u].load(x + at); },
       [&](int u, std::int64_t at) {
         Run<To, kPer> results;
-#pragma unroll
-        for (int i = 0; i < kPer; ++i) results.items[i] = narrowed<To>(widened(in[u].items[i]));
+#if TENON_GPU_HAS_FLOAT8_PAIRS
+        if constexpr (kLargestOf < To >> 0 && std::is_same_v<decltype(widened(From{})), float>) {
+          narrow_to_float8(in[u], results);
+        } else {
+          narrow(in[u], results);
+        }
+#else
+        narrow(in[u], results);
+#endif
         results.store(out + at);
       },
       [&](std::int64_t at) { out[at] = narrowed<To>(widened(x[at])); });
