@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs what Tenon needs with the system's package manager (Debian 12, Ubuntu 24.04).
 #
-# Usage: scripts/setup.sh [--run | --test | --check] [--list]
+# Usage: scripts/setup.sh [--run | --test | --check | --gpu] [--list]
 #   --run     what building and running needs
 #   --test    the same, and what the tests need
 #   --check   the same, and what scripts/check.sh and the benchmarks need (default)
+#   --gpu     what --run needs, and compilers for the GPU plugins: HIP for AMD, and CUDA where no nvcc is found
 #   --list    print the packages of the group and install nothing
 # With --check it also has libc++, for the test of portability: installed where apt-get need not remove anything for it,
 # else unpacked into .cache/libcxx, where the build finds it.
+# With --gpu CUDA's compiler, headers and static runtime come from PyPI into .cache/cuda (about 530 MB to download), where
+# the build finds them too; it installs no driver and nothing that a GPU is used with.
 # Does nothing when everything is there. Asks no question. Uses sudo when it is not run by root.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -19,13 +22,19 @@ check_packages=(clang-format clang-tidy clang libclang-rt-dev binutils abigail-t
 # One more standard library for the test of portability. On many machines libunwind-dev stands against it.
 libcxx_packages=(libc++-dev libc++abi-dev)
 
+# HIP's compiler, headers and runtime, and what pip needs to fetch CUDA.
+gpu_packages=(hipcc libamdhip64-dev rocm-device-libs python3-pip unzip)
+# One release of CUDA, 13.0: the plugins for AMD's HIP over CUDA are written for it.
+cuda_wheels=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96
+  nvidia-cuda-cccl==13.0.85 nvidia-cuda-profiler-api==13.0.85 nvidia-cublas==13.1.0.3)
+
 group=check list_only=no
 for argument in "$@"; do
   case $argument in
-    --run | --test | --check) group=${argument#--} ;;
+    --run | --test | --check | --gpu) group=${argument#--} ;;
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
@@ -36,7 +45,8 @@ for argument in "$@"; do
 done
 
 packages=("${run_packages[@]}")
-[[ $group == run ]] || packages+=("${test_packages[@]}")
+[[ $group == run || $group == gpu ]] || packages+=("${test_packages[@]}")
+[[ $group == gpu ]] && packages+=("${gpu_packages[@]}")
 [[ $group == check ]] && packages+=("${check_packages[@]}")
 if [[ $list_only == yes ]]; then
   printf '%s\n' "${packages[@]}"
@@ -90,6 +100,41 @@ unpack_libcxx() {
   say "setup: unpacked libc++ $number into .cache/libcxx, for installing it would remove other packages"
 }
 
+# Whether the build would find no nvcc: the places are those of plugins/CMakeLists.txt.
+lacks_cuda() {
+  [[ $group == gpu ]] || return 1
+  local folder
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda "$root/.cache/cuda/nvidia/cu13"; do
+    [[ -z $folder || ! -x $folder/bin/nvcc ]] || return 1
+  done
+  ! command -v nvcc >/dev/null
+}
+
+# Unpacks CUDA's compiler beside everything else; of cuBLASLt the headers alone, for the plugin opens it when it runs.
+unpack_cuda() {
+  local folder=$root/.cache/cuda wheel
+  rm -rf "$folder"
+  mkdir -p "$folder/wheels"
+  if ! python3 -m pip download -q --no-deps --only-binary=:all: --disable-pip-version-check -d "$folder/wheels" \
+    "${cuda_wheels[@]}" >"$folder/download.log" 2>&1; then
+    say "setup: left out CUDA: its packages could not be downloaded ($folder/download.log says why)"
+    rm -rf "$folder/wheels"
+    return
+  fi
+  for wheel in "$folder"/wheels/*.whl; do
+    if [[ $wheel == *cublas* ]]; then unzip -qo "$wheel" '*/include/*' -d "$folder"; else unzip -qo "$wheel" -d "$folder"; fi
+  done
+  chmod +x "$folder"/nvidia/cu13/bin/* "$folder"/nvidia/cu13/nvvm/bin/*
+  rm -rf "$folder/wheels" "$folder/download.log"
+  say "setup: unpacked CUDA's compiler into .cache/cuda, for no nvcc was found"
+}
+
+# What is unpacked into .cache once the packages are there.
+unpack_rest() {
+  if [[ $unpack == yes ]]; then unpack_libcxx; fi
+  if lacks_cuda; then unpack_cuda; fi
+}
+
 unpack=no
 if lacks_libcxx; then
   plan=$(apt-get -s install --no-install-recommends "${libcxx_packages[@]}" 2>/dev/null || echo Remv)
@@ -99,8 +144,8 @@ if lacks_libcxx; then
     missing+=("${libcxx_packages[@]}")
   fi
 fi
-if ((${#missing[@]} == 0)) && [[ $unpack == yes ]]; then unpack_libcxx; fi
 if ((${#missing[@]} == 0)); then
+  unpack_rest
   say "setup: all ${#packages[@]} packages are installed"
   exit 0
 fi
@@ -122,4 +167,4 @@ if ! { "${as_root[@]}" apt-get update -q && install_packages; } >"$log" 2>&1; th
   die "apt-get could not install ${missing[*]}; its output is above"
 fi
 say "setup: installed ${#missing[@]} packages"
-if [[ $unpack == yes ]]; then unpack_libcxx; fi
+unpack_rest
