@@ -118,34 +118,6 @@ Result<std::vector<std::optional<Tensor>>> Plan::settle_tensors(
   return tensors;
 }
 
-namespace {
-
-std::int32_t enum_choice(const Value& value, const Discriminant& d, std::int32_t otherwise) {
-  std::int32_t choice = otherwise;
-  for (std::size_t k = 0; k < d.names.size(); ++k) {
-    if (value == Value(d.names[k])) choice = static_cast<std::int32_t>(k);
-  }
-  return choice;
-}
-
-std::int32_t adt_choice(const Value& value, const Discriminant& d, const AdtType& type) {
-  std::int32_t choice = 0;  // None, or the first until a better one is found
-  const auto* adt = value.get_if<AdtValue>();
-  const std::vector<AdtFacts> all = adt_choices(type);
-  for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
-    const bool same =
-        all[k].constructor == adt->constructor &&
-        std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
-          return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
-                 adt->fields.end();
-        });
-    if (same) choice = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
-  }
-  return choice;
-}
-
-}  // namespace
-
 Choices Plan::choices_of(const std::vector<Value>& params,
                          const std::vector<std::optional<Tensor>>& tensors) const {
   Choices choices(data_.discriminants.size(), -1);
@@ -157,11 +129,7 @@ Choices Plan::choices_of(const std::vector<Value>& params,
       choices[i] = tensors[symbol.ordinal] ? 1 : 0;
       continue;
     }
-    const Value& value = params[symbol.ordinal];
-    if (d.kind == Discriminant::Kind::kBool) choices[i] = value == Value(true) ? 1 : 0;
-    if (d.kind == Discriminant::Kind::kParamPresence) choices[i] = value.is_none() ? 0 : 1;
-    if (d.kind == Discriminant::Kind::kEnum) choices[i] = enum_choice(value, d, choices[i]);
-    if (d.kind == Discriminant::Kind::kAdt) choices[i] = adt_choice(value, d, data_.adts[d.adt]);
+    choices[i] = choice_of(data_, d, params[symbol.ordinal]);
   }
   return choices;
 }

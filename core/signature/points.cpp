@@ -1,4 +1,6 @@
 // Points: what a choice of the discriminants fixes.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tenon/core/signature/specialise.hpp"
@@ -38,6 +40,48 @@ std::vector<AdtFacts> adt_choices(const AdtType& type) {
     all.insert(all.end(), here.begin(), here.end());
   }
   return all;
+}
+
+namespace {
+
+std::int32_t enum_choice(const Value& value, const Discriminant& d) {
+  for (std::size_t k = 0; k < d.names.size(); ++k) {
+    if (value == Value(d.names[k])) return static_cast<std::int32_t>(k);
+  }
+  return -1;
+}
+
+std::int32_t adt_choice(const Value& value, const Discriminant& d, const AdtType& type) {
+  std::int32_t choice = 0;  // None, or the first until a better one is found
+  const auto* adt = value.get_if<AdtValue>();
+  const std::vector<AdtFacts> all = adt_choices(type);
+  for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
+    const bool same =
+        all[k].constructor == adt->constructor &&
+        std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
+          return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
+                 adt->fields.end();
+        });
+    if (same) choice = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
+  }
+  return choice;
+}
+
+}  // namespace
+
+std::int32_t choice_of(const PlanData& data, const Discriminant& discriminant, const Value& value) {
+  switch (discriminant.kind) {
+    case Discriminant::Kind::kBool:
+      return value == Value(true) ? 1 : 0;
+    case Discriminant::Kind::kParamPresence:
+      return value.is_none() ? 0 : 1;
+    case Discriminant::Kind::kEnum:
+      return enum_choice(value, discriminant);
+    case Discriminant::Kind::kAdt:
+      return adt_choice(value, discriminant, data.adts[discriminant.adt]);
+    default:
+      return -1;
+  }
 }
 
 std::size_t choice_count(const PlanData& data, const Discriminant& discriminant) {

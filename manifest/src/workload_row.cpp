@@ -222,34 +222,6 @@ bool RowInstantiator::settle_params() {
   return good;
 }
 
-namespace {
-
-std::int32_t enum_choice(const Value& value, const Discriminant& d) {
-  std::int32_t choice = 0;
-  for (std::size_t k = 0; k < d.names.size(); ++k) {
-    if (value == Value(d.names[k])) choice = static_cast<std::int32_t>(k);
-  }
-  return choice;
-}
-
-std::int32_t adt_choice(const Value& value, const Discriminant& d, const signature::AdtType& type) {
-  std::int32_t choice = 0;
-  const auto* adt = value.get_if<AdtValue>();
-  const std::vector<signature::AdtFacts> all = signature::adt_choices(type);
-  for (std::size_t k = 0; adt != nullptr && k < all.size(); ++k) {
-    const bool same =
-        all[k].constructor == adt->constructor &&
-        std::all_of(all[k].fields.begin(), all[k].fields.end(), [&](const auto& fact) {
-          return std::find(adt->fields.begin(), adt->fields.end(), NamedValue(fact)) !=
-                 adt->fields.end();
-        });
-    if (same) choice = static_cast<std::int32_t>(k) + (d.maybe ? 1 : 0);
-  }
-  return choice;
-}
-
-}  // namespace
-
 Choices RowInstantiator::choices() const {
   Choices out(data_.discriminants.size(), 0);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -264,23 +236,7 @@ Choices RowInstantiator::choices() const {
       continue;
     }
     if (symbol.kind != SymbolKind::kParam) continue;  // `out` is absent
-    const Value& value = params_[symbol.ordinal];
-    switch (d.kind) {
-      case Discriminant::Kind::kBool:
-        out[i] = value == Value(true) ? 1 : 0;
-        break;
-      case Discriminant::Kind::kParamPresence:
-        out[i] = value.is_none() ? 0 : 1;
-        break;
-      case Discriminant::Kind::kEnum:
-        out[i] = enum_choice(value, d);
-        break;
-      case Discriminant::Kind::kAdt:
-        out[i] = adt_choice(value, d, data_.adts[d.adt]);
-        break;
-      default:
-        break;
-    }
+    out[i] = std::max(0, signature::choice_of(data_, d, params_[symbol.ordinal]));
   }
   return out;
 }

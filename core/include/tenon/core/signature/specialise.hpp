@@ -19,6 +19,11 @@ using Choices = std::vector<std::int32_t>;
 
 /// Every constructor with every combination of its Bool and enum fields, in declaration order.
 [[nodiscard]] std::vector<AdtFacts> adt_choices(const AdtType& type);
+/// The choice that the value of the discriminant's parameter is; -1 where it is none of them, and
+/// for discriminants of tensors.
+[[nodiscard]] std::int32_t choice_of(const PlanData& data,
+                                     const Discriminant& discriminant,
+                                     const Value& value);
 /// How many choices a discriminant has.
 [[nodiscard]] std::size_t choice_count(const PlanData& data, const Discriminant& discriminant);
 
