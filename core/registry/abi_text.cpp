@@ -1,6 +1,8 @@
 // Reading what plugins hand over.
 #include "registry/abi_text.hpp"
 
+#include "tenon/core/plugin_record.hpp"
+
 namespace tenon::detail {
 namespace {
 
@@ -67,6 +69,11 @@ bool valid_utf8(std::string_view text) noexcept {
 
 std::string text_of(const tenon_reason& reason) { return array_text(reason.text); }
 std::string attribute_of(const tenon_reason& reason) { return array_text(reason.attribute); }
+
+std::string failure_text(tenon_status status, const tenon_reason& reason) {
+  const std::string text = text_of(reason);
+  return std::string(status_name(status)) + (text.empty() ? "" : ": " + text);
+}
 
 Value value_of(const tenon_value& v, int depth) {
   const bool readable = v.data != nullptr && v.count <= kMaxItems && depth < 8;

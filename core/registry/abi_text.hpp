@@ -50,6 +50,8 @@ template <class T>
 
 /// The text of a reason, cut at its array's end, as clean_text makes it.
 [[nodiscard]] std::string text_of(const tenon_reason& reason);
+/// "DEVICE: the driver is old": a status, and the text beside it where there is one.
+[[nodiscard]] std::string failure_text(tenon_status status, const tenon_reason& reason);
 [[nodiscard]] std::string attribute_of(const tenon_reason& reason);
 /// A value of a plugin or call as ours. Bounded; unknown kinds give none.
 [[nodiscard]] Value value_of(const tenon_value& value, int depth = 0);

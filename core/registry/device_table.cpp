@@ -9,8 +9,8 @@
 #include "registry/abi_text.hpp"
 #include "registry/lent_reason.hpp"
 #include "registry/process_fork.hpp"
+#include "tenon/core/device_calls.hpp"
 #include "tenon/core/floating_environment.hpp"
-#include "tenon/core/plugin_calls.hpp"
 #include "tenon/core/plugin_record.hpp"
 #include "values/tensor_bytes.hpp"
 
@@ -46,7 +46,9 @@ struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
   std::deque<Stream> default_streams;  // parallel to devices
   std::optional<DeviceAllocator> allocator;
   std::atomic<bool> gave_memory{false};
-  std::uint32_t forks = 0;  // forks_seen when the table was made
+  mutable std::atomic<bool> told_of_free{false};
+  mutable std::deque<std::atomic<bool>> lost;  // parallel to devices
+  std::uint32_t forks = 0;                     // forks_seen when the table was made
 
   [[nodiscard]] bool is_of_parent() const {
     return forks_seen.load(std::memory_order_relaxed) != forks && !(entry.kind == DeviceKind{});
@@ -62,6 +64,8 @@ struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
             void* memory,
             std::size_t size_bytes,
             void* stream) const;
+  /// See DeviceTable::ask_whether_lost.
+  void ask_whether_lost(const DeviceEntry& device) const;
 };
 
 void* DeviceTable::Kind::alloc(const DeviceEntry& device,
@@ -72,16 +76,26 @@ void* DeviceTable::Kind::alloc(const DeviceEntry& device,
                                tenon_reason* reason) {
   if (!gave_memory.load(std::memory_order_relaxed))
     gave_memory.store(true, std::memory_order_relaxed);
-  if (allocator && memory_kind == TENON_MEMORY_DEVICE) {
-    void* memory = allocator->alloc(device.device, size_bytes, stream);
-    status = memory == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
-    if (memory == nullptr)
-      std::snprintf(reason->text, sizeof reason->text, "the application's allocator has none left");
+  void* memory = nullptr;
+  if (!allocator || memory_kind != TENON_MEMORY_DEVICE) {
+    status = owner_alloc(entry, device, memory_kind, size_bytes, stream, &memory, *reason);
     return memory;
   }
-  void* memory = nullptr;
-  status = entry.table.alloc(
-      entry.table.context, &device.launch, memory_kind, size_bytes, stream, &memory, reason);
+  memory = allocator->alloc(device.device, size_bytes, stream);
+  status = memory == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
+  if (memory == nullptr) {
+    std::snprintf(reason->text, sizeof reason->text, "the application's allocator has none left");
+  } else if (reinterpret_cast<std::uintptr_t>(memory) % kDeviceMemoryAlign != 0) [[unlikely]] {
+    std::snprintf(reason->text,
+                  sizeof reason->text,
+                  "the application's allocator gave memory at %p, which is no multiple of %zu; it "
+                  "was given back",
+                  memory,
+                  kDeviceMemoryAlign);
+    allocator->free(device.device, memory, size_bytes, stream);
+    memory = nullptr;
+    status = TENON_INVALID_ARGUMENT;
+  }
   return memory;
 }
 
@@ -93,10 +107,27 @@ void DeviceTable::Kind::free(const DeviceEntry& device,
   if (is_of_parent()) return;
   if (allocator && memory_kind == TENON_MEMORY_DEVICE)
     return allocator->free(device.device, memory, size_bytes, stream);
-  detail::LentReason reason;
-  // Nothing can be done about a failing free; the owner keeps it as its last error.
-  (void)entry.table.free(
-      entry.table.context, &device.launch, memory_kind, memory, size_bytes, stream, reason.get());
+  const tenon_status status =
+      owner_free(entry, device, memory_kind, memory, size_bytes, stream, told_of_free);
+  if (status == TENON_DEVICE) [[unlikely]]
+    ask_whether_lost(device);
+}
+
+void DeviceTable::Kind::ask_whether_lost(const DeviceEntry& device) const {
+  const auto index = static_cast<std::size_t>(device.device.index);
+  if (index >= lost.size() || lost[index].load(std::memory_order_acquire)) return;
+  tenon_device described{};
+  described.struct_size = sizeof described;
+  tenon_reason reason = empty_reason();
+  const tenon_status status = call_owner(entry,
+                                         "describe",
+                                         entry.table.describe,
+                                         reason,
+                                         static_cast<std::uint32_t>(index),
+                                         &described);
+  if (status != TENON_OK || (described.flags & TENON_DEVICE_FLAG_LOST) == 0) return;
+  lost[index].store(true, std::memory_order_release);
+  devices_taken.fetch_add(1, std::memory_order_release);
 }
 
 struct DeviceTable::State {
@@ -107,18 +138,42 @@ struct DeviceTable::State {
   static constexpr std::size_t kMaxKinds = 1024;
   std::array<std::atomic<Kind*>, kMaxKinds> by_id{};
   std::function<std::optional<Error>(const DeviceKindEntry&)> gate;
+
+  /// Wakes who waits for it.
+  void finish(std::atomic<Phase>& phase) {
+    {
+      const std::lock_guard lock(mutex);
+      phase.store(Phase::kDone, std::memory_order_release);
+    }
+    done.notify_all();
+  }
 };
 
 namespace {
 
+/// Does the work at its end, however that comes.
+template <class F>
+class Finally {
+ public:
+  explicit Finally(F work) : work_(std::move(work)) {}
+  ~Finally() { work_(); }
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+
+ private:
+  F work_;
+};
+
 Error owner_error(ErrorCode code,
                   const DeviceKindEntry& kind,
+                  const char* function,
                   std::string what,
                   tenon_status status,
                   const tenon_reason& reason) {
   std::string why = text_of(reason);
   if (why.empty())
     why = std::string("status ") + std::string(status_name(status)) + " without a text";
+  if (status == kThrew) why = std::string(function) + " of plugin '" + kind.plugin + "': " + why;
   return Error(code, std::move(what) + " failed: " + why)
       .with("plugin", kind.plugin)
       .with("status", std::string(status_name(status)));
@@ -130,6 +185,9 @@ ErrorCode code_of(tenon_status status) {
       return ErrorCode::kOutOfMemory;
     case TENON_SHUT_DOWN:
       return ErrorCode::kShutDown;
+    case kThrew:
+    case kBrokeContract:
+      return ErrorCode::kPluginFailed;
     default:
       return ErrorCode::kDeviceError;
   }
@@ -192,6 +250,10 @@ bool DeviceTable::is_of_parent(const DeviceEntry& device) const {
   return find_kind(device.device.kind)->is_of_parent();
 }
 
+void DeviceTable::ask_whether_lost(const DeviceEntry& device) {
+  if (const Kind* k = find_kind(device.device.kind)) k->ask_whether_lost(device);
+}
+
 void DeviceTable::set_gate(std::function<std::optional<Error>(const DeviceKindEntry&)> gate) {
   state_->gate = std::move(gate);
 }
@@ -224,11 +286,15 @@ DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
   described.struct_size = sizeof described;
   tenon_reason reason = empty_reason();
   const FloatingCall floating_call("describe", kind.plugin);
-  const PluginCall plugin_call("describe", kind.plugin);
-  const tenon_status status = kind.table.describe(kind.table.context, index, &described, &reason);
+  const tenon_status status =
+      call_owner(kind, "describe", kind.table.describe, reason, index, &described);
   if (status != TENON_OK) {
-    entry.failure = owner_error(
-        ErrorCode::kDeviceError, kind, "describing " + entry.device.to_string(), status, reason);
+    entry.failure = owner_error(code_of(status),
+                                kind,
+                                "describe",
+                                "describing " + entry.device.to_string(),
+                                status,
+                                reason);
     return entry;
   }
   if (described.n_runs_archs > kMaxRunsArchs) {
@@ -255,11 +321,11 @@ void enumerate(const DeviceKindEntry& kind,
   std::uint32_t count = 0;
   tenon_reason reason = empty_reason();
   const FloatingCall floating_call("count", kind.plugin);
-  const PluginCall plugin_call("count", kind.plugin);
-  const tenon_status status = kind.table.count(kind.table.context, &count, &reason);
+  const tenon_status status = call_owner(kind, "count", kind.table.count, reason, &count);
   if (status != TENON_OK) {
-    failure = owner_error(ErrorCode::kDeviceError,
+    failure = owner_error(code_of(status),
                           kind,
+                          "count",
                           "enumerating the devices of kind '" + std::string(kind.kind.name()) + "'",
                           status,
                           reason);
@@ -310,6 +376,8 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
     if (k->phase.load(std::memory_order_acquire) == Phase::kDone) return k;
     k->phase.store(Phase::kRunning, std::memory_order_release);
   }
+  // Where the thread ends before the end, nobody waits for it, and there are no devices.
+  const Finally finished([&] { state_->finish(k->phase); });
   if (state_->gate) k->failure = state_->gate(k->entry);
   if (k->failure) {
     k->no_devices_reason = k->failure->message();
@@ -317,11 +385,9 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
     enumerate(k->entry, k->devices, k->no_devices_reason, k->failure);
   }
   k->default_streams.resize(k->devices.size());
-  {
-    const std::lock_guard lock(state_->mutex);
-    k->phase.store(Phase::kDone, std::memory_order_release);
-  }
-  state_->done.notify_all();
+  k->lost.resize(k->devices.size());
+  for (std::size_t i = 0; i < k->devices.size(); ++i)
+    k->lost[i] = (k->devices[i].facts.fields().flags & TENON_DEVICE_FLAG_LOST) != 0;
   return k;
 }
 
@@ -383,7 +449,7 @@ Result<const DeviceEntry*> DeviceTable::find(Device device) {
             .with_hint("add its index to devices.visible." + std::string(device.kind.name())));
   }
   if (devices[index].failure) return fail(*devices[index].failure);
-  if ((devices[index].facts.fields().flags & TENON_DEVICE_FLAG_LOST) != 0) {
+  if ((*k)->lost[index].load(std::memory_order_acquire)) {
     return fail(Error(ErrorCode::kDeviceError,
                       device.to_string() + " is lost: plugin '" + (*k)->entry.plugin +
                           "' says that it cannot go on")
@@ -400,10 +466,13 @@ Result<void*> DeviceTable::alloc(const DeviceEntry& device,
   detail::LentReason reason;
   tenon_status status = TENON_OK;
   void* memory = k->alloc(device, memory_kind, size_bytes, stream, status, reason.get());
-  if (status == TENON_OK && memory != nullptr) return memory;
+  if (status == TENON_OK) [[likely]]
+    return memory;
+  if (status == TENON_DEVICE) k->ask_whether_lost(device);
   return fail(owner_error(
-      status == TENON_OK ? ErrorCode::kOutOfMemory : code_of(status),
+      status == TENON_INVALID_ARGUMENT && k->allocator ? ErrorCode::kUsageError : code_of(status),
       k->entry,
+      "alloc",
       "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string(),
       status,
       *reason));
@@ -428,20 +497,22 @@ Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
     if (slot.phase.load(std::memory_order_acquire) == Phase::kNotYet) {
       slot.phase.store(Phase::kRunning, std::memory_order_release);
       lock.unlock();
+      const Finally finished([&] { state_->finish(slot.phase); });
       tenon_reason reason = empty_reason();
-      const tenon_status status = k->entry.table.stream_default(
-          k->entry.table.context, &device.launch, &slot.stream, &reason);
+      const tenon_status status = call_owner(k->entry,
+                                             "stream_default",
+                                             k->entry.table.stream_default,
+                                             reason,
+                                             &device.launch,
+                                             &slot.stream);
       if (status != TENON_OK) {
         slot.failure = owner_error(code_of(status),
                                    k->entry,
+                                   "stream_default",
                                    "making the default stream of " + device.device.to_string(),
                                    status,
                                    reason);
       }
-      lock.lock();
-      slot.phase.store(Phase::kDone, std::memory_order_release);
-      lock.unlock();
-      state_->done.notify_all();
     }
   }
   if (slot.failure) return fail(*slot.failure);
@@ -452,12 +523,16 @@ Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
   const Kind* k = find_kind(device.device.kind);
   if (k->is_of_parent()) return fail(enumerated(device.device.kind).error());
   tenon_reason reason = empty_reason();
-  const PluginCall plugin_call("synchronize", k->entry.plugin);
   const tenon_status status =
-      k->entry.table.synchronize(k->entry.table.context, &device.launch, &reason);
+      call_owner(k->entry, "synchronize", k->entry.table.synchronize, reason, &device.launch);
   if (status == TENON_OK) return {};
-  return fail(owner_error(
-      code_of(status), k->entry, "synchronising " + device.device.to_string(), status, reason));
+  if (status == TENON_DEVICE) k->ask_whether_lost(device);
+  return fail(owner_error(code_of(status),
+                          k->entry,
+                          "synchronize",
+                          "synchronising " + device.device.to_string(),
+                          status,
+                          reason));
 }
 
 namespace {
@@ -502,12 +577,21 @@ Result<void> DeviceTable::copy_bytes(
   void* stream = nullptr;
   TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
   tenon_reason reason = empty_reason();
-  const PluginCall plugin_call("copy", k->entry.plugin);
-  const tenon_status status = k->entry.table.copy(
-      k->entry.table.context, &to, dst, &from, src, size_bytes, stream, &reason);
+  const tenon_status status = call_owner(k->entry,
+                                         "copy",
+                                         k->entry.table.copy,
+                                         reason,
+                                         &to,
+                                         dst,
+                                         &from,
+                                         src,
+                                         std::uint64_t{size_bytes},
+                                         stream);
   if (status != TENON_OK) {
+    if (status == TENON_DEVICE) k->ask_whether_lost(**owner_entry);
     return fail(owner_error(code_of(status),
                             k->entry,
+                            "copy",
                             "copying " + std::to_string(size_bytes) + " bytes from " +
                                 src_device.to_string() + " to " + dst_device.to_string(),
                             status,

@@ -1,15 +1,19 @@
 // A zeroed reason for a callee to fill, without clearing its 400 bytes for every call.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "registry/abi_text.hpp"
 
 namespace tenon::detail {
 
+/// Whom this thread's reason was lent to.
+enum class Lending : std::uint8_t { kNobody, kCallee, kLaunch };
+
 struct ReasonOfThread {
   tenon_reason reason{sizeof(tenon_reason), 0, -1, {}, {}, {}, {}};
-  bool lent = false;
+  Lending lent = Lending::kNobody;
 };
 inline constinit thread_local ReasonOfThread reason_of_thread{};
 
@@ -17,11 +21,11 @@ inline constinit thread_local ReasonOfThread reason_of_thread{};
 /// A call within a call gets one of its own.
 class LentReason {
  public:
-  LentReason() {
-    if (reason_of_thread.lent) {
+  explicit LentReason(Lending to = Lending::kCallee) {
+    if (reason_of_thread.lent != Lending::kNobody) {
       mine_ = &nested_.emplace(empty_reason());
     } else {
-      reason_of_thread.lent = true;
+      reason_of_thread.lent = to;
       mine_ = &reason_of_thread.reason;
     }
   }
@@ -30,7 +34,7 @@ class LentReason {
   ~LentReason() {
     if (nested_) return;
     if (was_written()) *mine_ = empty_reason();
-    reason_of_thread.lent = false;
+    reason_of_thread.lent = Lending::kNobody;
   }
   [[nodiscard]] tenon_reason* get() { return mine_; }
   [[nodiscard]] const tenon_reason& operator*() const { return *mine_; }

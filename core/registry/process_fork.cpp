@@ -7,7 +7,10 @@
 namespace tenon {
 namespace {
 
-void count_in_child() { forks_seen.fetch_add(1, std::memory_order_relaxed); }
+void count_in_child() {
+  forks_seen.fetch_add(1, std::memory_order_relaxed);
+  devices_taken.fetch_add(1, std::memory_order_relaxed);
+}
 
 }  // namespace
 

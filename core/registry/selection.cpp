@@ -23,11 +23,6 @@ struct CallScratch {
   std::vector<tenon_arg_facts> args;
 };
 
-// "INTERNAL: the table is locked", of a function that gave an error and maybe a text.
-std::string failure_text(tenon_status status, const std::string& text) {
-  return std::string(status_name(status)) + (text.empty() ? "" : ": " + text);
-}
-
 class Selector {
  public:
   Selector(const SelectionQuery& query, std::vector<CandidateReport>* report)
@@ -305,8 +300,9 @@ class Selector {
       call.n_args = scratch_.args.size();
     }
     tenon_reason reason = empty_reason();
-    const PluginCall plugin_call("refuse", type.qualified);
-    const tenon_status status = type.row.refuse(type.row.context, &q_.device.abi(), &call, &reason);
+    const tenon_status status = call_plugin("refuse", type.qualified, reason, [&] {
+      return type.row.refuse(type.row.context, &q_.device.abi(), &call, &reason);
+    });
     if (status == TENON_OK) return true;
     const std::int32_t arg = host_arg(type, reason.arg_index);
     const bool copy_may_help =
@@ -318,7 +314,7 @@ class Selector {
     if (round == 1 && copyable) refused_as_is(i).copyable_arg = arg;
     if (round == 2) last_copyable_ = copyable ? arg : -1;
     const std::string failure =
-        status == TENON_REFUSED ? std::string() : failure_text(status, detail::text_of(reason));
+        status == TENON_REFUSED ? std::string() : detail::failure_text(status, reason);
     if (!failure.empty()) failed_.emplace_back(&type, failure);
     if (report_ != nullptr) {
       CandidateReport& c = say(i, round, Verdict::kRefused);

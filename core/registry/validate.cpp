@@ -6,6 +6,7 @@
 #include <set>
 
 #include "registry/abi_text.hpp"
+#include "registry/known_flags.hpp"
 #include "registry/precedence.hpp"
 #include "tenon/core/nearest.hpp"
 #include "values/kind_name.hpp"
@@ -145,12 +146,15 @@ class Validator {
                       TENON_INVALID_ARGUMENT,
                       "device kind '" + name + "' lacks the required function '" + function + "'");
     }
+    if (auto fault = unknown_bits(kind, record_.abi_minor); !fault.empty())
+      return reject(staged_, TENON_INVALID_ARGUMENT, "device kind '" + name + "': its " + fault);
     for (const auto& other : accepted_.kinds) {
       if (other.kind.name() == name)
         return reject(
             staged_, TENON_ALREADY_EXISTS, "device kind '" + name + "' is declared twice");
     }
-    accepted_.kinds.push_back({DeviceKind::of(name), staged_.plugin->id, kind});
+    accepted_.kinds.push_back(
+        {DeviceKind::of(name), staged_.plugin->id, kind, staged_.plugin->host});
     return {};
   }
 
@@ -246,6 +250,8 @@ class Validator {
     }
     if (row.build == nullptr) return bad(row, "the required function 'build' is missing");
     if (row.contract == nullptr) return bad(row, "it has no contract");
+    if (auto fault = unknown_bits(row, record_.abi_minor); !fault.empty())
+      return bad(row, "its " + fault);
     if (row.contract->struct_size >= sizeof(tenon_contract)) return {};
     return bad(row,
                "its contract's struct_size is " + std::to_string(row.contract->struct_size) +

@@ -9,6 +9,7 @@ namespace tenon {
 
 Error launch_error(const BuiltEntry& entry, tenon_status status, const tenon_reason& reason) {
   if (status == TENON_DEVICE) {
+    entry.devices().ask_whether_lost(entry.device());
     // What an earlier launch left behind is not this one's failure.
     auto late = late_error(entry.devices(), entry.device());
     if (late) return std::move(*late).with("met_by", entry.name());
@@ -33,8 +34,20 @@ BuiltEntry::~BuiltEntry() {
   // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
   // instance.
   wait();
-  const PluginCall plugin_call("destroy", name());
-  kernel_.destroy(kernel_.state);
+  destroy_kernel(kernel_, plugin(), name());
+}
+
+void destroy_kernel(const tenon_kernel& kernel,
+                    const PluginInfo& plugin,
+                    const std::string& qualified) {
+  tenon_reason reason = detail::empty_reason();
+  const tenon_status status = call_plugin("destroy", qualified, reason, [&] {
+    kernel.destroy(kernel.state);
+    return TENON_OK;
+  });
+  if (status != TENON_OK)
+    log_for_plugin(plugin,
+                   "destroy of a kernel of '" + qualified + "' failed: " + detail::text_of(reason));
 }
 
 Result<std::shared_ptr<BuiltEntry>> BuildPool::get(
@@ -57,26 +70,34 @@ Result<std::shared_ptr<BuiltEntry>> BuildPool::get(
     mine = std::make_shared<Pending>();
     pending_.emplace(identity, mine);
   }
+  // Nobody may wait for a build that never ends, whatever ends this thread.
+  const Unfinished unfinished{*this, identity, *mine};
   Result<std::shared_ptr<BuiltEntry>> result = build();  // no lock is held while the plugin builds
-  {
-    const std::lock_guard lock(mutex_);
-    if (result) {
-      mine->entry = *result;
-      entries_[identity] = *result;
-      built = true;
-      builds_.fetch_add(1, std::memory_order_relaxed);
-      if (entries_.size() > sweep_at_) {
-        std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
-        sweep_at_ = std::max<std::size_t>(256, entries_.size() * 2);
-      }
-    } else {
-      mine->error = result.error();
+  const std::lock_guard lock(mutex_);
+  if (result) {
+    mine->entry = *result;
+    entries_[identity] = *result;
+    built = true;
+    builds_.fetch_add(1, std::memory_order_relaxed);
+    if (entries_.size() > sweep_at_) {
+      std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
+      sweep_at_ = std::max<std::size_t>(256, entries_.size() * 2);
     }
-    mine->done = true;
-    pending_.erase(identity);
+  } else {
+    mine->error = result.error();
   }
-  changed_.notify_all();
   return result;
+}
+
+BuildPool::Unfinished::~Unfinished() {
+  {
+    const std::lock_guard lock(pool.mutex_);
+    if (pending.entry == nullptr && !pending.error)
+      pending.error = Error(ErrorCode::kBuildFailed, "the thread that built the kernel has ended");
+    pending.done = true;
+    pool.pending_.erase(identity);
+  }
+  pool.changed_.notify_all();
 }
 
 std::vector<std::shared_ptr<BuiltEntry>> BuildPool::victims(std::size_t limit,

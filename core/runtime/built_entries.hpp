@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "registry/lent_reason.hpp"
+#include "tenon/core/plugin_calls.hpp"
 #include "tenon/core/registry.hpp"
 
 namespace tenon {
@@ -89,6 +90,11 @@ class BuiltEntry {
   std::atomic<bool> used_{true};
 };
 
+/// Gives a kernel's state back to its plugin. A failure is logged: nothing else can be done.
+void destroy_kernel(const tenon_kernel& kernel,
+                    const PluginInfo& plugin,
+                    const std::string& qualified);
+
 /// What a plugin said beside the failure of a launch, as an error.
 [[nodiscard]] Error launch_error(const BuiltEntry& entry,
                                  tenon_status status,
@@ -97,9 +103,10 @@ class BuiltEntry {
 /// Launches a kernel. What the plugin says beside a failure becomes the error. Inline, like the
 /// rest of what a hit runs through: its calls cost as much as its work.
 inline Result<void> launch_kernel(const BuiltEntry& entry, const tenon_launch& request) {
-  detail::LentReason reason;
+  detail::LentReason reason(detail::Lending::kLaunch);
   const tenon_kernel& kernel = entry.kernel();
-  const tenon_status status = kernel.launch(kernel.state, &request, reason.get());
+  const tenon_status status =
+      caught(*reason.get(), [&] { return kernel.launch(kernel.state, &request, reason.get()); });
   if (status == TENON_OK) [[likely]]
     return {};
   return fail(launch_error(entry, status, *reason));
@@ -127,6 +134,13 @@ class BuildPool {
     bool done = false;
     std::shared_ptr<BuiltEntry> entry;
     std::optional<Error> error;
+  };
+  // Ends the waiting for a build, also where an exception or the end of the thread ended it.
+  struct Unfinished {
+    BuildPool& pool;
+    const std::vector<std::uint64_t>& identity;
+    Pending& pending;
+    ~Unfinished();
   };
   mutable std::mutex mutex_;
   std::condition_variable changed_;

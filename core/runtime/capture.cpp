@@ -6,6 +6,7 @@
 #include "registry/lent_reason.hpp"
 #include "runtime/capture_pool.hpp"
 #include "runtime/instance.hpp"
+#include "tenon/core/device_calls.hpp"
 #include "values/tensor_bytes.hpp"
 
 namespace tenon {
@@ -43,7 +44,12 @@ CapturePool::~CapturePool() {
   const DeviceKindEntry* kind = devices_->kind(device_->device.kind);
   if (stream_ == nullptr || kind == nullptr || kind->table.stream_destroy == nullptr) return;
   detail::LentReason reason;
-  (void)kind->table.stream_destroy(kind->table.context, &device_->launch, stream_, reason.get());
+  (void)call_owner(*kind,
+                   "stream_destroy",
+                   kind->table.stream_destroy,
+                   *reason.get(),
+                   &device_->launch,
+                   stream_);
 }
 
 Result<Tensor> CapturePool::make_tensor(DType dtype, const Dims& shape) {
@@ -73,8 +79,12 @@ Result<void> CapturePool::settle() {
   if (stream_ == nullptr || kind == nullptr || kind->table.stream_synchronize == nullptr)
     return devices_->synchronize(*device_);
   detail::LentReason reason;
-  if (kind->table.stream_synchronize(
-          kind->table.context, &device_->launch, stream_, reason.get()) != TENON_OK)
+  if (call_owner(*kind,
+                 "stream_synchronize",
+                 kind->table.stream_synchronize,
+                 *reason.get(),
+                 &device_->launch,
+                 stream_) != TENON_OK)
     return fail(stream_error(*device_, "waiting for a stream", *reason));
   return {};
 }
@@ -108,8 +118,12 @@ Result<CaptureScope> CaptureScope::open(Engine& engine, Device device) {
   void* stream = nullptr;
   if (kind->table.stream_create != nullptr && kind->table.stream_destroy != nullptr) {
     detail::LentReason reason;
-    if (kind->table.stream_create(kind->table.context, &entry->launch, &stream, reason.get()) !=
-        TENON_OK)
+    if (call_owner(*kind,
+                   "stream_create",
+                   kind->table.stream_create,
+                   *reason.get(),
+                   &entry->launch,
+                   &stream) != TENON_OK)
       return fail(stream_error(*entry, "making a stream", *reason));
   }
   auto pool = std::make_shared<CapturePool>(devices, *entry, stream);

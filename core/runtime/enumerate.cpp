@@ -50,7 +50,7 @@ std::vector<BuiltKernel> Op::built_entries() const {
     built.push_back({entry->interface(),
                      entry->name(),
                      entry->device().device,
-                     config_of(entry->kernel()),
+                     config_of(entry->kernel(), entry->name()),
                      entry->is_tuned()});
   }
   std::sort(built.begin(), built.end(), [](const BuiltKernel& a, const BuiltKernel& b) {

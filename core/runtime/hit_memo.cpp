@@ -91,7 +91,9 @@ bool HitMemo::begin(const Op::Instance& instance,
   generation_ = binding.generation;
   serial_ = binding.serial;
   device_ = &device;
-  forks_ = forks_seen.load(std::memory_order_relaxed);
+  devices_taken_ = devices_taken.load(std::memory_order_acquire);
+  // It may have been lost since the call found it.
+  if (!instance.engine().devices->find(device.device)) return false;
   default_stream_ = default_stream;
   return true;
 }
@@ -222,7 +224,8 @@ bool HitMemo::related_as_before() const {
 
 bool HitMemo::matches(const CallArgs& args) {
   if (!ready_ || (args.out != nullptr) != has_out_ || args.device ||
-      args.inputs.size() != n_inputs_ || forks_seen.load(std::memory_order_relaxed) != forks_)
+      args.inputs.size() != n_inputs_ ||
+      devices_taken.load(std::memory_order_relaxed) != devices_taken_)
     return false;
   for (std::size_t i = 0; i < n_inputs_; ++i) {
     const TensorView* view = args.inputs[i].single();

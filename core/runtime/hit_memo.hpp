@@ -136,7 +136,7 @@ class HitMemo {
   std::size_t n_launches_ = 0;
   std::uint64_t generation_ = 0;
   std::uint64_t serial_ = 0;
-  std::uint32_t forks_ = 0;  ///< forks_seen when it was kept
+  std::uint32_t devices_taken_ = 0;  ///< what that was when the call was kept
   const DeviceEntry* device_ = nullptr;
   void* default_stream_ = nullptr;  ///< of the device: it is the same for ever
 };

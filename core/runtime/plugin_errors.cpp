@@ -2,6 +2,7 @@
 #include "runtime/plugin_errors.hpp"
 
 #include "registry/abi_text.hpp"
+#include "tenon/core/plugin_calls.hpp"
 
 namespace tenon {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 ErrorCode error_code(tenon_status status, ErrorCode otherwise) {
   switch (status) {
     case TENON_REFUSED:
+    case kThrew:
+    case kBrokeContract:
       return ErrorCode::kPluginFailed;
     case TENON_OUT_OF_MEMORY:
       return ErrorCode::kOutOfMemory;
@@ -36,6 +39,11 @@ Error plugin_error(const PluginInfo& plugin,
       .with_where(plugin.path)
       .with("plugin", plugin.id)
       .with("status", std::string(status_name(status)));
+}
+
+void log_for_plugin(const PluginInfo& plugin, const std::string& text) {
+  if (plugin.host != nullptr && plugin.host->log != nullptr)
+    plugin.host->log(plugin.host, TENON_LOG_WARN, detail::str_of(text));
 }
 
 std::optional<std::string> missing_function(const tenon_kernel& kernel) {

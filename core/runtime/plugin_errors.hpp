@@ -17,6 +17,10 @@ namespace tenon {
                                  const tenon_reason& reason,
                                  ErrorCode otherwise);
 
+/// A warning under the plugin's id, in the log of the Runtime that uses it: for what fails where no
+/// call can be told.
+void log_for_plugin(const PluginInfo& plugin, const std::string& text);
+
 /// The name of a required function that a built kernel lacks.
 [[nodiscard]] std::optional<std::string> missing_function(const tenon_kernel& kernel);
 

@@ -168,14 +168,16 @@ Result<std::shared_ptr<const CallEntry>> StepRun::entry_for(const SelectionResul
     TENON_TRY_ASSIGN(entry->pads, pads_of(*selection.winner, device));
   const tenon_kernel& kernel = entry->built->kernel();
   if (kernel.workspace != nullptr) {
-    const PluginCall plugin_call("workspace", selection.winner->qualified);
-    const tenon_status status = kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
+    tenon_reason reason = empty_reason();
+    const tenon_status status = call_plugin("workspace", selection.winner->qualified, reason, [&] {
+      return kernel.workspace(kernel.state, &call, &entry->workspace_bytes);
+    });
     if (status != TENON_OK)
       return fail(plugin_error(*selection.winner->plugin,
                                named(*selection.winner),
                                "asking for its workspace",
                                status,
-                               empty_reason(),
+                               reason,
                                ErrorCode::kPluginFailed));
   }
   return std::shared_ptr<const CallEntry>(std::move(entry));
@@ -200,20 +202,24 @@ std::vector<std::uint64_t> StepRun::identity_of(const KernelType& type,
   }
   std::vector<std::byte> bytes(256);
   std::uint64_t size = 0;
-  const PluginCall plugin_call("identity", type.qualified);
-  tenon_status status = type.row.identity(
-      type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
+  tenon_reason reason = empty_reason();
+  const auto ask = [&] {
+    return call_plugin("identity", type.qualified, reason, [&] {
+      return type.row.identity(
+          type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
+    });
+  };
+  tenon_status status = ask();
   if (status == TENON_OK && size > bytes.size() && size < detail::kMaxStructBytes) {
     bytes.resize(static_cast<std::size_t>(size));
-    status = type.row.identity(
-        type.row.context, &device.facts.abi(), &call, bytes.data(), bytes.size(), &size);
+    status = ask();
   }
   if (status != TENON_OK || size > bytes.size()) {
     // Without an identity of its own every call key is one.
     warn_failed(type,
                 "identity",
                 status == TENON_OK ? "it gave " + std::to_string(size) + " bytes, and then others"
-                                   : std::string(status_name(status)),
+                                   : detail::failure_text(status, reason),
                 "a kernel is built for every new call");
     words.insert(words.end(), state_.key.begin(), state_.key.end());
     return words;
@@ -242,14 +248,14 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   tenon_kernel kernel{};
   kernel.struct_size = sizeof kernel;
   tenon_reason reason = empty_reason();
-  const PluginCall plugin_call("build", type.qualified);
-  const tenon_status status =
-      type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
+  const tenon_status status = call_plugin("build", type.qualified, reason, [&] {
+    return type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
+  });
   if (status != TENON_OK)
     return fail(plugin_error(
         *type.plugin, named(type), "the build", status, reason, ErrorCode::kBuildFailed));
   if (const auto fault = missing_function(kernel)) {
-    if (kernel.destroy != nullptr) kernel.destroy(kernel.state);
+    if (kernel.destroy != nullptr) destroy_kernel(kernel, *type.plugin, type.qualified);
     return fail(
         Error(ErrorCode::kPluginFailed,
               named(type) + " built a kernel without the required function '" + *fault + "'")

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "registry/abi_text.hpp"
+#include "tenon/core/device_calls.hpp"
 #include "tenon/core/op.hpp"
 
 namespace tenon {
@@ -44,8 +45,13 @@ Result<void> require_not_capturing(DeviceTable& devices,
   if (kind == nullptr || kind->table.stream_is_capturing == nullptr) return {};
   std::uint32_t yes = 0;
   tenon_reason reason = detail::empty_reason();
-  const tenon_status status =
-      kind->table.stream_is_capturing(kind->table.context, &device.launch, stream, &yes, &reason);
+  const tenon_status status = call_owner(*kind,
+                                         "stream_is_capturing",
+                                         kind->table.stream_is_capturing,
+                                         reason,
+                                         &device.launch,
+                                         stream,
+                                         &yes);
   if (status != TENON_OK) {
     return fail(Error(ErrorCode::kDeviceError,
                       "asking whether a stream of " + device.device.to_string() +
@@ -63,8 +69,8 @@ std::optional<Error> late_error(DeviceTable& devices, const DeviceEntry& device)
   const DeviceKindEntry* kind = devices.kind(device.device.kind);
   if (kind == nullptr || kind->table.last_error == nullptr) return std::nullopt;
   tenon_reason reason = detail::empty_reason();
-  const tenon_status status =
-      kind->table.last_error(kind->table.context, &device.launch, 0, &reason);
+  const tenon_status status = call_owner(
+      *kind, "last_error", kind->table.last_error, reason, &device.launch, std::uint32_t{0});
   if (status == TENON_OK) return std::nullopt;
   const std::string why = detail::text_of(reason);
   return Error(ErrorCode::kDeviceError,

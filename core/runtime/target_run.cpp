@@ -105,24 +105,25 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
     tenon_kernel kernel{};
     kernel.struct_size = sizeof kernel;
     tenon_reason reason = empty_reason();
-    const PluginCall plugin_call("build", target_.qualified);
-    const tenon_status status = target_.row.build(target_.row.context,
-                                                  target_.plugin->host,
-                                                  *index,
-                                                  &request,
-                                                  state_.tensor_pointers.data(),
-                                                  state_.launch_first.data(),
-                                                  n_args_,
-                                                  params.values().data(),
-                                                  params.values().size(),
-                                                  &kernel,
-                                                  &reason);
+    const tenon_status status = call_plugin("build", target_.qualified, reason, [&] {
+      return target_.row.build(target_.row.context,
+                               target_.plugin->host,
+                               *index,
+                               &request,
+                               state_.tensor_pointers.data(),
+                               state_.launch_first.data(),
+                               n_args_,
+                               params.values().data(),
+                               params.values().size(),
+                               &kernel,
+                               &reason);
+    });
     const std::string who = "target '" + target_.qualified + "', op '" + decl.name + "'";
     if (status != TENON_OK)
       return fail(
           plugin_error(*target_.plugin, who, "the build", status, reason, ErrorCode::kBuildFailed));
     if (auto fault = missing_function(kernel); fault) {
-      if (kernel.destroy != nullptr) kernel.destroy(kernel.state);
+      if (kernel.destroy != nullptr) destroy_kernel(kernel, *target_.plugin, target_.qualified);
       return fail(Error(ErrorCode::kPluginFailed,
                         who + " built a kernel without the required function '" + *fault + "'")
                       .with_where(target_.plugin->path));
@@ -142,14 +143,16 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
   entry->built = std::move(*got);
   const tenon_kernel& kernel = entry->built->kernel();
   if (kernel.workspace != nullptr) {
-    const PluginCall plugin_call("workspace", target_.qualified);
-    const tenon_status status = kernel.workspace(kernel.state, nullptr, &entry->workspace_bytes);
+    tenon_reason reason = empty_reason();
+    const tenon_status status = call_plugin("workspace", target_.qualified, reason, [&] {
+      return kernel.workspace(kernel.state, nullptr, &entry->workspace_bytes);
+    });
     if (status != TENON_OK) {
       return fail(plugin_error(*target_.plugin,
                                "target '" + target_.qualified + "'",
                                "asking for its workspace",
                                status,
-                               empty_reason(),
+                               reason,
                                ErrorCode::kPluginFailed));
     }
   }

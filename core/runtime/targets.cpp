@@ -2,7 +2,9 @@
 #include <charconv>
 #include <optional>
 
+#include "registry/abi_text.hpp"
 #include "runtime/instance.hpp"
+#include "runtime/plugin_errors.hpp"
 #include "tenon/core/nearest.hpp"
 #include "tenon/core/plugin_calls.hpp"
 
@@ -107,8 +109,18 @@ Result<TargetChoice> detect_target(const Snapshot& snapshot, const DeviceEntry& 
   for (const auto& target : snapshot.targets()) {
     if (target->plugin->id != owner || !target->serves(device.device.kind)) continue;
     std::uint32_t yes = 0;
-    const PluginCall plugin_call("claims", target->qualified);
-    const tenon_status status = target->row.claims(target->row.context, &device.facts.abi(), &yes);
+    tenon_reason reason = detail::empty_reason();
+    const tenon_status status = call_plugin("claims", target->qualified, reason, [&] {
+      return target->row.claims(target->row.context, &device.facts.abi(), &yes);
+    });
+    if (status == kThrew) {
+      return fail(plugin_error(*target->plugin,
+                               "target '" + target->qualified + "'",
+                               "claims",
+                               status,
+                               reason,
+                               ErrorCode::kPluginFailed));
+    }
     if (status == TENON_OK && yes != 0) claiming.push_back(target.get());
   }
   TargetChoice choice;

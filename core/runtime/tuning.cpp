@@ -164,14 +164,20 @@ std::string kept_tuning(const PluginInfo& plugin, const std::string& key) {
   return {};  // it grew between the two questions: somebody else tunes it right now
 }
 
-std::string config_of(const tenon_kernel& kernel) {
+std::string config_of(const tenon_kernel& kernel, std::string_view qualified) {
   if (kernel.config == nullptr) return {};
   std::string text(256, '\0');
   std::uint64_t size = 0;
-  tenon_status status = kernel.config(kernel.state, text.data(), text.size(), &size);
+  tenon_reason unused = detail::empty_reason();
+  const auto ask = [&] {
+    return call_plugin("config", qualified, unused, [&] {
+      return kernel.config(kernel.state, text.data(), text.size(), &size);
+    });
+  };
+  tenon_status status = ask();
   if (status == TENON_OK && size > text.size() && size < (std::uint64_t{1} << 20)) {
     text.resize(static_cast<std::size_t>(size));
-    status = kernel.config(kernel.state, text.data(), text.size(), &size);
+    status = ask();
   }
   if (status != TENON_OK || size > text.size()) return {};
   text.resize(static_cast<std::size_t>(size));
@@ -210,9 +216,9 @@ bool Op::Instance::tune(const CallEntry& entry, const LaunchExample& example, vo
   }
   if (!built.begin_tuning()) return false;  // another thread has begun
   tenon_reason reason = detail::empty_reason();
-  const PluginCall plugin_call("tune", built.name());
-  const tenon_status status =
-      kernel.tune(kernel.state, &launch, owner.options().tuning_budget_ns, &reason);
+  const tenon_status status = call_plugin("tune", built.name(), reason, [&] {
+    return kernel.tune(kernel.state, &launch, owner.options().tuning_budget_ns, &reason);
+  });
   (void)engine().devices->synchronize(device);  // the tensors are freed with this scope
   if (status != TENON_OK) {
     built.end_tuning(false);
@@ -223,7 +229,7 @@ bool Op::Instance::tune(const CallEntry& entry, const LaunchExample& example, vo
   engine().kernels_tuned.fetch_add(1, std::memory_order_relaxed);
   if (owner.options().tuning.value == TuningMode::kOff) return true;
   const PluginInfo& plugin = built.plugin();
-  const std::string config = config_of(kernel);
+  const std::string config = config_of(kernel, built.name());
   if (config.empty() || plugin.host == nullptr || plugin.host->cache_put == nullptr) return true;
   const std::string key =
       tuning_key(device, decl().full_name(), built.interface(), built.name(), entry.key);

@@ -67,6 +67,6 @@ class LaunchExample {
 /// A kept result; empty where there is none.
 [[nodiscard]] std::string kept_tuning(const PluginInfo& plugin, const std::string& key);
 /// What a kernel says of its configuration; empty where it says nothing.
-[[nodiscard]] std::string config_of(const tenon_kernel& kernel);
+[[nodiscard]] std::string config_of(const tenon_kernel& kernel, std::string_view qualified);
 
 }  // namespace tenon

@@ -27,6 +27,13 @@ std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   return a.compare(b) <=> 0;
 }
 
+/// Takes one character off the front, if it is there.
+bool take(std::string_view& text, char wanted) {
+  if (text.empty() || text.front() != wanted) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
 /// Whether another number follows, behind a dot.
 bool number_follows(std::string_view text) {
   return text.size() > 1 && text.front() == '.' && is_digit(text[1]);
@@ -164,6 +171,33 @@ std::strong_ordering compare_versions(std::string_view a, std::string_view b) {
     return early_a ? std::strong_ordering::less : std::strong_ordering::greater;
   }
   return compare_mixed(a, b);
+}
+
+bool is_version(std::string_view version) {
+  do {
+    if (version.empty() || !is_digit(version.front())) return false;
+    while (!version.empty() && is_digit(version.front())) version.remove_prefix(1);
+  } while (take(version, '.'));
+  for (const char mark : {'-', '+'}) {
+    if (!take(version, mark)) continue;
+    const std::size_t end =
+        mark == '-' ? std::min(version.find('+'), version.size()) : version.size();
+    const std::string_view suffix = version.substr(0, end);
+    const bool plain = std::all_of(suffix.begin(), suffix.end(), [](char c) {
+      return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+             c == '-';
+    });
+    if (suffix.empty() || !plain) return false;
+    version.remove_prefix(end);
+  }
+  return version.empty();
+}
+
+std::string version_refusal(std::string_view version) {
+  return fmt::format(
+      "its version is '{}'; expected numbers between dots, such as 1.2.3, by which the versions of "
+      "one plugin are compared (a suffix such as -rc1 ranks below the version without it)",
+      version);
 }
 
 bool is_plugin_id(std::string_view id) {

@@ -102,6 +102,7 @@ FileResult<void> check_row_text(std::string_view field,
 
 FileResult<void> check_option(std::uint64_t i,
                               const tenon_option& option,
+                              bool knows_nothing_newer,
                               const Containment& memory) {
   if (auto ok = check_row_text(fmt::format("options[{}].name", i), option.name, 256, memory); !ok) {
     return ok;
@@ -113,6 +114,12 @@ FileResult<void> check_option(std::uint64_t i,
                   fmt::format("tenon_plugin.options[{}] needs a name, a kind out of BOOL, INT, "
                               "FLOAT and STR, and a default of that kind",
                               i));
+  }
+  if (knows_nothing_newer && option.flags != 0) {
+    return refuse(TENON_INVALID_ARGUMENT,
+                  fmt::format("tenon_plugin.options[{}].flags is {:#x}; expected 0: there are none",
+                              i,
+                              option.flags));
   }
   if (option.kind != TENON_VALUE_STR) return {};
   const tenon_str text{static_cast<const char*>(option.default_value.data),
@@ -147,7 +154,9 @@ FileResult<void> check_rows(const tenon_plugin& plugin, const Containment& memor
     if (auto ok = check_row_text(field, plugin.needs_kinds[i], 64, memory); !ok) return ok;
   }
   for (std::uint64_t i = 0; i < plugin.n_options; ++i) {
-    if (auto ok = check_option(i, plugin.options[i], memory); !ok) return ok;
+    if (auto ok = check_option(i, plugin.options[i], plugin.abi_minor <= TENON_ABI_MINOR, memory);
+        !ok)
+      return ok;
   }
   return {};
 }
@@ -232,6 +241,9 @@ FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object,
     return refuse(
         TENON_INVALID_ARGUMENT,
         fmt::format("the id '{}' is not of the form [a-z][a-z0-9-]*", view_of(plugin.id)));
+  }
+  if (note == nullptr && !is_version(view_of(plugin.version))) {
+    return refuse(TENON_INVALID_ARGUMENT, version_refusal(view_of(plugin.version)));
   }
   if (note != nullptr) {
     if (auto ok = check_agreement(plugin, *note); !ok) return tl::unexpected(ok.error());

@@ -136,6 +136,10 @@ FileResult<void> vet(const ElfFile& file) {
     return refuse(TENON_INVALID_ARGUMENT,
                   fmt::format("the note's id '{}' is not of the form [a-z][a-z0-9-]*", note.id));
   }
+  if (!is_version(note.version)) {
+    return refuse(TENON_INVALID_ARGUMENT,
+                  fmt::format("plugin {}: {}", note.id, version_refusal(note.version)));
+  }
   if (!file.exports_entry) {
     return refuse(TENON_NOT_FOUND,
                   fmt::format("plugin {} {}: no entry symbol " TENON_PLUGIN_SYMBOL

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "tenon/core/device_table.hpp"
+#include "tenon/core/plugin_calls.hpp"
 #include "tenon/loader/printable.hpp"
 
 namespace tenon::loader {
@@ -74,6 +77,7 @@ struct PluginHost::Services {
                                    void** out) noexcept {
     return answer(host, [&](PluginHost& self) {
       if (device == nullptr || out == nullptr) return TENON_INVALID_ARGUMENT;
+      if (is_launching()) return self.refuse_in_launch();
       return self.device_alloc(*device, memory_kind, size_bytes, stream, out);
     });
   }
@@ -190,6 +194,18 @@ tenon_status PluginHost::device_alloc(const tenon_device& device,
   return TENON_NOT_FOUND;
 }
 
+tenon_status PluginHost::refuse_in_launch() {
+  if (!complained_of_launch_.exchange(true)) {
+    log(TENON_LOG_WARN,
+        fmt::format(
+            "a kernel of plugin '{}' calls device_alloc in its launch, where nothing may be "
+            "allocated; it is refused: ask for a workspace instead "
+            "(tenon_kernel.workspace), or allocate when the kernel is built",
+            id_));
+  }
+  return TENON_INVALID_ARGUMENT;
+}
+
 tenon_status PluginHost::device_free(void* memory, void* stream) {
   if (memory == nullptr) return TENON_OK;
   Block block;
@@ -202,9 +218,12 @@ tenon_status PluginHost::device_free(void* memory, void* stream) {
   }
   for (const auto& engine : engines()) {
     if (engine->devices().kind(block.device.kind) == nullptr) continue;
-    const auto entry = engine->devices().find(block.device);
-    if (!entry) return status_of(entry.error());
-    engine->devices().free(**entry, block.memory_kind, memory, block.size_bytes, stream);
+    // Of a lost or hidden device, too: what it gave is its owner's to take back.
+    const auto all = engine->devices().devices(block.device.kind);
+    if (!all) return status_of(all.error());
+    const auto index = static_cast<std::size_t>(block.device.index);
+    if (index >= all->size()) return TENON_UNAVAILABLE;
+    engine->devices().free((*all)[index], block.memory_kind, memory, block.size_bytes, stream);
     return TENON_OK;
   }
   return TENON_UNAVAILABLE;  // the Runtime that knew the device is gone

@@ -52,6 +52,8 @@ class PluginHost {
                             std::uint64_t size_bytes,
                             void* stream,
                             void** out);
+  /// What a launch that asks for memory gets.
+  tenon_status refuse_in_launch();
   tenon_status device_free(void* memory, void* stream);
   tenon_status option(std::string_view name, tenon_value* out) const;
   tenon_status cache_get(std::string_view key,
@@ -63,6 +65,7 @@ class PluginHost {
   std::string id_;
   tenon_host table_{};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> complained_of_launch_{false};
   mutable std::mutex mutex_;  // guards the tables below, never a call into a plugin
   std::vector<std::weak_ptr<Engine>> engines_;
   std::map<void*, Block> blocks_;

@@ -57,6 +57,25 @@ TEST_CASE("D14 versions compare number by number") {
   CHECK(compare_versions("1.0+abc", "1.0+abd") == 0);
 }
 
+TEST_CASE("a version is numbers between dots, with a suffix that ranks below and a build") {
+  for (const char* good :
+       {"1", "1.2.3", "0.10.0.4", "2.0-rc1", "1.2.3-beta.2", "1.0+git5", "1.0-a+b"})
+    CHECK_MESSAGE(is_version(good), good);
+  for (const char* bad : {"",
+                          "v1.2",
+                          "1.",
+                          ".1",
+                          "1..2",
+                          "1.x",
+                          "1.0 beta",
+                          "1.0-",
+                          "1.0+",
+                          "1.0_2",
+                          "latest",
+                          "1.0-rc\n"})
+    CHECK_FALSE_MESSAGE(is_version(bad), bad);
+}
+
 TEST_CASE("plugin ids are lower case letters, digits and hyphens") {
   CHECK(is_plugin_id("acme-2"));
   CHECK_FALSE(is_plugin_id("Acme"));

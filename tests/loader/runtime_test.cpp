@@ -125,6 +125,22 @@ TEST_CASE("note and object must agree, sizes must be sound, unknown features are
   CHECK(has(reason("bytes"), "tenon_plugin.vendor is not UTF-8"));
 }
 
+TEST_CASE(
+    "a version that cannot be compared is refused with what is expected; a suffix ranks below") {
+  Fixture fixture({fake("version_word", "worded"),
+                   fake("version_rc", "ranked"),
+                   fake("version_old", "ranked")});
+  auto runtime = fixture.try_make();
+  REQUIRE(runtime);
+  const PluginRecord& worded = record_of(*runtime, "worded");
+  CHECK(worded.state == PluginState::kRejected);
+  CHECK(worded.stage == PluginStage::kNote);
+  CHECK_MESSAGE(
+      has(worded.reason, "its version is 'latest'; expected numbers between dots, such as 1.2.3"),
+      worded.reason);
+  CHECK(record_of(*runtime, "ranked").version == "1.10-rc1");
+}
+
 TEST_CASE("init runs once per process, enumerate once per Runtime, also for two at a time") {
   Fixture first({fake("counted", "counted")});
   Fixture second({fake("counted", "counted")});

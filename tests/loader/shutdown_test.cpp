@@ -93,7 +93,7 @@ TEST_CASE(
   CHECK(told == 1);
   CHECK(std::count(lines.begin(),
                    lines.end(),
-                   "shutdown of plugin 'thrower' threw an exception: no way out") == 1);
+                   "shutdown of plugin 'thrower' failed: it threw an exception: no way out") == 1);
   CHECK(is_shut_down());
   CHECK(the_host->option(the_host, str("none"), &value) == TENON_SHUT_DOWN);
   CHECK(the_host->cache_get(the_host, str("k"), nullptr, 0, &size) == TENON_SHUT_DOWN);

@@ -59,6 +59,11 @@ constexpr Case kTables[] = {
     {BAD_TARGET_KINDS_NULL, TENON_INVALID_ARGUMENT, "kinds"},
     {BAD_TARGET_SHORT, TENON_INCOMPATIBLE, "tenon_target.struct_size is 24"},
     {BAD_LYING_OK, TENON_INCOMPATIBLE, "element size of tenon_kernel_type.struct_size is 8"},
+    {BAD_KERNEL_FLAG,
+     TENON_INVALID_ARGUMENT,
+     "its flags is 0x1001, of which ABI 0.1 does not know"},
+    {BAD_KERNEL_RESERVED, TENON_INVALID_ARGUMENT, "its reserved is 0x7"},
+    {BAD_OPTION_FLAG, TENON_INVALID_ARGUMENT, "tenon_plugin.options[0].flags is 0x2; expected 0"},
 };
 
 std::string bad_path(int fault) {

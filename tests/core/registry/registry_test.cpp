@@ -124,6 +124,15 @@ TEST_SUITE("core/registry") {
          [](FakeRow& r) { r.preferred_over = {"frist"}; },
          "NOT_FOUND",
          "did you mean 'first'?"},
+        {"unknown flag",
+         [](FakeRow& r) { r.flags = TENON_KERNEL_DETERMINISTIC | 0x140; },
+         "INVALID_ARGUMENT",
+         "its flags is 0x148, of which ABI 0.1 does not know 0x140; expected bits of "
+         "TENON_KERNEL_*"},
+        {"unknown layout",
+         [](FakeRow& r) { r.layouts = TENON_LAYOUTS_ALL + 1; },
+         "INVALID_ARGUMENT",
+         "its layouts is 0x20, of which ABI 0.1 does not know 0x20"},
         {"two generals",
          [](FakeRow& r) { r.flags = TENON_KERNEL_GENERAL; },
          "ALREADY_EXISTS",
@@ -146,6 +155,31 @@ TEST_SUITE("core/registry") {
       CHECK(committed.error().where() == "/plugins/a.tenon.so");
       CHECK(w.keys().empty());
     }
+  }
+
+  TEST_CASE("a plugin of a newer minor may set flags that this host ignores") {
+    World w;
+    FakePlugin& a = FakePlugin::make("a");
+    w.row(a, "first").flags = 0x140;
+    PluginRecord record;
+    record.abi_minor = TENON_ABI_MINOR + 1;
+    CHECK(a.commit(w.registry, record));
+    CHECK(w.keys() == std::vector<std::string>{"a:first"});
+  }
+
+  TEST_CASE("a device kind with a flag that nobody knows is refused by its name") {
+    World w;
+    FakePlugin& a = FakePlugin::make("a");
+    FakeKind& kind = FakeKind::make();
+    kind.flags = 0x80;
+    a.own_kind(kind.table("odd"));
+    w.row(a, "first");
+    const auto committed = a.commit(w.registry);
+    REQUIRE_FALSE(committed);
+    CHECK(
+        committed.error().message() ==
+        "device kind 'odd': its flags is 0x80, of which ABI 0.1 does not know 0x80; expected bits "
+        "of TENON_DEVICE_FLAG_*");
   }
 
   TEST_CASE("a preferred_over circle inside one plugin rejects it") {

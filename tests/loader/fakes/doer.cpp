@@ -2,6 +2,7 @@
 // function that the name says: launch-abort.tenon.so aborts in launch. See deed.h.
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 
 #include "deed.h"
 #include "support/fake_contracts.hpp"
@@ -10,6 +11,8 @@
 namespace {
 
 using tenon::test::fake_str;
+
+const tenon_host* of_build = nullptr;
 
 const float* elements(const tenon_launch& launch, std::uint64_t arg) {
   const tenon_tensor* tensor = launch.tensors[launch.arg_first[arg]];
@@ -22,6 +25,16 @@ tenon_status launch(void*, const tenon_launch* launch, tenon_reason* reason) {
     std::strcpy(reason->text, "first\n\x1b[31mtenon: all is well\tand so on");
     return TENON_DEVICE;
   }
+  if (is_deed("launch", "allocate")) {
+    void* memory = nullptr;
+    const tenon_status status =
+        of_build->device_alloc(of_build, launch->device, TENON_MEMORY_DEVICE, 64, nullptr, &memory);
+    if (status == TENON_OK) (void)of_build->device_free(of_build, launch->device, memory, nullptr);
+    if (status == TENON_OK) return TENON_OK;
+    std::strcpy(reason->text, "there is no memory");
+    return status;
+  }
+  if (is_deed("launch", "throw")) throw std::runtime_error("a table is gone");
   const tenon_tensor* output = launch->tensors[launch->arg_first[2]];
   std::int64_t count = 1;
   for (std::int32_t i = 0; i < output->rank; ++i) count *= output->shape[i];
@@ -39,8 +52,17 @@ tenon_status refuse(void*, const tenon_device*, const tenon_call*, tenon_reason*
   return TENON_OK;
 }
 
-tenon_status build(void*, const tenon_host*, const tenon_build*, tenon_kernel* out, tenon_reason*) {
+tenon_status build(
+    void*, const tenon_host* host, const tenon_build* build, tenon_kernel* out, tenon_reason*) {
   deed("build");
+  of_build = host;
+  if (is_deed("build", "allocate")) {
+    void* memory = nullptr;
+    const tenon_status status =
+        host->device_alloc(host, build->device, TENON_MEMORY_DEVICE, 64, nullptr, &memory);
+    if (status != TENON_OK) return status;
+    (void)host->device_free(host, build->device, memory, nullptr);
+  }
   out->launch = &launch;
   out->destroy = &destroy;
   return TENON_OK;

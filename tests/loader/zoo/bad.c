@@ -115,6 +115,12 @@ static tenon_status add_rows(const tenon_registrar* registrar, tenon_reason* rea
     case BAD_STORED_AS_UNKNOWN:
       row.storage = kOddStorage;
       break;
+    case BAD_KERNEL_FLAG:
+      row.flags = TENON_KERNEL_GENERAL | 0x1000;
+      break;
+    case BAD_KERNEL_RESERVED:
+      row.reserved = 7;
+      break;
     case BAD_ROWS_NULL:
       rows = NULL;
       break;
@@ -328,6 +334,9 @@ static const tenon_option kOptions[] = {
 #elif BAD_FAULT == BAD_OPTION_TEXT_NULL
 static const tenon_option kOptions[] = {
     {TEXT("speed"), TENON_VALUE_STR, 0, {TENON_VALUE_STR, 0, 100, 0, 0, NULL}}};
+#elif BAD_FAULT == BAD_OPTION_FLAG
+static const tenon_option kOptions[] = {
+    {TEXT("speed"), TENON_VALUE_INT, 2, {TENON_VALUE_INT, 0, 0, 0, 0, NULL}}};
 #endif
 
 const tenon_plugin TENON_PLUGIN_OBJECT = {
@@ -353,7 +362,8 @@ const tenon_plugin TENON_PLUGIN_OBJECT = {
     .needs_kinds = kNotUtf8,
     .n_needs_kinds = 1,
 #endif
-#if BAD_FAULT >= BAD_OPTION_KIND && BAD_FAULT <= BAD_OPTION_TEXT_NULL
+#if (BAD_FAULT >= BAD_OPTION_KIND && BAD_FAULT <= BAD_OPTION_TEXT_NULL) || \
+    BAD_FAULT == BAD_OPTION_FLAG
     .options = kOptions,
     .n_options = 1,
 #endif

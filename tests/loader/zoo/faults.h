@@ -46,6 +46,9 @@
 #define BAD_TARGET_KINDS_NULL 41
 #define BAD_TARGET_SHORT 42
 #define BAD_LYING_OK 43
-#define BAD_COUNT 44
+#define BAD_KERNEL_FLAG 44
+#define BAD_KERNEL_RESERVED 45
+#define BAD_OPTION_FLAG 46
+#define BAD_COUNT 47
 
 #endif

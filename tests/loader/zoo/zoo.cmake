@@ -48,6 +48,7 @@ set_target_properties(zoo_absent PROPERTIES OUTPUT_NAME that-nobody-has SOVERSIO
 tenon_zoo_twin(needy 0 LIBRARY zoo_absent DEFINES TWIN_LIBRARY)
 
 add_executable(tenon_loader_zoo_test
+  misdeeds_test.cpp
   zoo_files_test.cpp
   zoo_tables_test.cpp
   zoo_test.cpp)

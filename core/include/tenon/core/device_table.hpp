@@ -65,8 +65,9 @@ struct DeviceEntry {
 /// A device kind and its owner.
 struct DeviceKindEntry {
   DeviceKind kind;
-  std::string plugin;       ///< id of the owner
-  tenon_device_kind table;  ///< normalised: what the plugin did not fill is null
+  std::string plugin;                ///< id of the owner
+  tenon_device_kind table;           ///< normalised: what the plugin did not fill is null
+  const tenon_host* host = nullptr;  ///< the owner's, through which what happens to it is logged
 };
 
 /// An application's own pool for the memory of a device kind.
@@ -116,6 +117,11 @@ class DeviceTable {
   /// One device. @errors DeviceError: no such kind, index out of range (the range is named),
   /// hidden, failed.
   Result<const DeviceEntry*> find(Device device);
+
+  /// After an error: asks the owner whether the device can still go on. Where it says no, the
+  /// device is lost from here on: find() says so to whoever asks, and no kept call is served any
+  /// more.
+  void ask_whether_lost(const DeviceEntry& device);
 
   /// Whether this is a forked child and the device, of another kind than cpu, is its parent's: its
   /// owner must not be called any more. find() says so in an error.

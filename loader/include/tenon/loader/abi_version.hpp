@@ -35,6 +35,12 @@ struct PluginAbi {
 /// after a hyphen ranks below the version without it ("2.0-rc1" < "2.0").
 [[nodiscard]] std::strong_ordering compare_versions(std::string_view a, std::string_view b);
 
+/// True for what compare_versions() can order: numbers between dots, then maybe a suffix after a
+/// hyphen and a build after a plus, both of letters, digits, dots and hyphens ("1.2.3-rc1+git5").
+[[nodiscard]] bool is_version(std::string_view version);
+/// What one that is not is told.
+[[nodiscard]] std::string version_refusal(std::string_view version);
+
 /// True for `[a-z][a-z0-9-]*` of at most 64 characters.
 [[nodiscard]] bool is_plugin_id(std::string_view id);
 /// True for well-formed UTF-8 without a zero byte.
