@@ -5,6 +5,7 @@
 
 #include "run_commands.hpp"
 #include "session.hpp"
+#include "tenon/core/plugin_calls.hpp"
 #include "view_ops.hpp"
 #include "view_targets.hpp"
 
@@ -30,7 +31,10 @@ bool claims(const BuilderTarget& target, const DeviceEntry& entry, const Snapsho
       std::find(target.kinds.begin(), target.kinds.end(), entry.device.kind) != target.kinds.end();
   if (!serves_kind || snapshot.owner_of(entry.device.kind) != target.plugin->id) return false;
   std::uint32_t yes = 0;
-  const tenon_status status = target.row.claims(target.row.context, &entry.facts.abi(), &yes);
+  tenon_reason unused{};
+  const tenon_status status = call_plugin("claims", target.qualified, unused, [&] {
+    return target.row.claims(target.row.context, &entry.facts.abi(), &yes);
+  });
   return status == TENON_OK && yes != 0;
 }
 

@@ -2,12 +2,17 @@
 #include "guards.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "tenon/core/device_calls.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -42,6 +47,10 @@ struct GuardedMemory::State {
   /// Fills guards and poison. Waits for the device, since memory comes in the order of a stream.
   Result<void> fill(const Block& block, std::byte* memory, std::byte with);
   Result<GuardDamage> compare(const Block& block, const std::byte* memory);
+  /// Whether what the owner's copy put there is there: else no kernel is to blame for anything.
+  Result<void> check_copies(const DeviceKindEntry& owner,
+                            const Block& block,
+                            const std::byte* memory);
   /// Keeps what an allocation's end shows.
   void keep(const Block& block, const std::byte* memory);
 
@@ -55,6 +64,7 @@ struct GuardedMemory::State {
   std::optional<Error> failure;
   std::string refusal;
   std::optional<std::byte> poison;
+  std::atomic<bool> told_of_free{false};
 };
 
 void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* stream) {
@@ -79,14 +89,10 @@ void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* s
   void* base = nullptr;
   tenon_reason reason{};
   reason.struct_size = sizeof reason;
-  const tenon_status status = owner.table.alloc(owner.table.context,
-                                                &block.device.launch,
-                                                TENON_MEMORY_DEVICE,
-                                                whole,
-                                                stream,
-                                                &base,
-                                                &reason);
-  if (status != TENON_OK || base == nullptr) {
+  reason.arg_index = -1;
+  const tenon_status status =
+      owner_alloc(owner, block.device, TENON_MEMORY_DEVICE, whole, stream, &base, reason);
+  if (status != TENON_OK) {
     const std::lock_guard lock(mutex);
     refusal = reason.text;
     return nullptr;
@@ -94,8 +100,14 @@ void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* s
   if (!with) return base;
   auto* const memory = static_cast<std::byte*>(base) + kGuardBytes;
   auto filled = fill(block, memory, *with);
+  if (filled) filled = check_copies(owner, block, memory);
+  if (!filled) {
+    (void)owner_free(owner, block.device, TENON_MEMORY_DEVICE, base, whole, stream, told_of_free);
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::move(filled).error();
+    return nullptr;
+  }
   const std::lock_guard lock(mutex);
-  if (!filled && !failure) failure = std::move(filled).error();
   blocks.emplace(memory, std::move(block));
   return memory;
 }
@@ -121,16 +133,23 @@ void GuardedMemory::State::free(Device device, void* memory, std::size_t size_by
     base -= kGuardBytes;
     size_bytes += 2 * kGuardBytes;
   }
-  tenon_reason reason{};
-  reason.struct_size = sizeof reason;
-  // Nothing can be done about a failing free; the owner keeps it as its last error.
-  (void)owner.table.free(owner.table.context,
-                         &block.device.launch,
-                         TENON_MEMORY_DEVICE,
-                         base,
-                         size_bytes,
-                         stream,
-                         &reason);
+  (void)owner_free(
+      owner, block.device, TENON_MEMORY_DEVICE, base, size_bytes, stream, told_of_free);
+}
+
+Result<void> GuardedMemory::State::check_copies(const DeviceKindEntry& owner,
+                                                const Block& block,
+                                                const std::byte* memory) {
+  auto damage = compare(block, memory);
+  if (!damage) return fail(std::move(damage).error());
+  if (damage->before_bytes == 0 && damage->past_bytes == 0) return {};
+  return fail(Error(ErrorCode::kPluginFailed,
+                    fmt::format("copy of device kind '{}' (plugin '{}') does not copy: what it was "
+                                "given for {} does not come back, and no kernel has run yet",
+                                owner.kind.name(),
+                                owner.plugin,
+                                block.device.device.to_string()))
+                  .with("plugin", owner.plugin));
 }
 
 void GuardedMemory::State::keep(const Block& block, const std::byte* memory) {
@@ -192,6 +211,11 @@ GuardedMemory::~GuardedMemory() {
   const std::lock_guard lock(state_->mutex);
   state_->poison.reset();
   state_->devices = nullptr;
+}
+
+std::optional<Error> GuardedMemory::failure() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure;
 }
 
 std::string GuardedMemory::refusal() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ class GuardedMemory {
   /// The damage to what lives, and to what was given back since the last time that this was asked.
   /// Waits for the devices. @errors what the owner reports.
   [[nodiscard]] Result<std::vector<GuardDamage>> damage();
+  /// What an owner did wrong itself, before any kernel could: its copies do not come back.
+  [[nodiscard]] std::optional<Error> failure() const;
   /// What an owner said when it had no memory left, which the table does not hear; empty where none
   /// has.
   [[nodiscard]] std::string refusal() const;

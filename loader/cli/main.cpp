@@ -8,6 +8,7 @@
 #include "console.hpp"
 #include "external.hpp"
 #include "kept_stdout.hpp"
+#include "process_state.hpp"
 #include "supervise.hpp"
 
 namespace {
@@ -16,6 +17,7 @@ int run(const std::vector<std::string>& words) {
   // A file that may grow no further is a failed write with a reason, not the end of the process.
   (void)std::signal(SIGXFSZ, SIG_IGN);
   std::FILE* const out = tenon::cli::keep_stdout();
+  tenon::cli::ProcessState::keep_of_process(tenon::cli::kept_stdout(), tenon::cli::supervisor());
   tenon::cli::Console console = tenon::cli::Console::standard(out);
   const int status = tenon::cli::run_tenon(words, console);
   // A full disk or a closed pipe loses data: that is no success.

@@ -22,8 +22,8 @@
 
 #include <fmt/format.h>
 
-#include "tenon/core/plugin_calls.hpp"
-#include "tenon/loader/printable.hpp"
+#include "plugin_account.hpp"
+#include "process_state.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -31,18 +31,18 @@ namespace {
 constexpr int kSignalBase = 128;
 constexpr int kFailed = 1;
 
-/// What the child tells while it lives. The work may run in several threads: then the text is of
-/// the one that wrote last.
+/// What the child tells while it lives.
 struct Account {
   std::atomic<bool> done{false};     // the work came back
   std::atomic<int> status{1};        // what it came back with
-  std::atomic<bool> inside{false};   // a function of a plugin runs
   std::atomic<bool> by_exit{false};  // exit() was called while the work was not done
-  std::array<char, 512> function{};  // the last that was called; ends with a zero
+  std::atomic<bool> is_mute{false};  // what it had to say went nowhere
+  PluginAccount plugins;
 };
 
 Account* account = nullptr;  // of this process and its parent, or of this one alone
 pid_t worker = 0;            // the process that does the work; 0: nobody said
+pid_t parent_of_worker = 0;  // in the worker: who waits for it
 volatile std::sig_atomic_t child_to_signal = 0;
 // Which signals this process, the parent, was sent.
 std::array<volatile std::sig_atomic_t, NSIG> was_sent{};
@@ -56,50 +56,8 @@ void write_error(std::string_view text) {
   }
 }
 
-/// "in launch of 'acme:fast'", as far as it is known.
-std::string place(const Account& of) {
-  const std::string_view text(of.function.data(), strnlen(of.function.data(), of.function.size()));
-  if (text.empty()) return "before any function of a plugin was called";
-  const std::string shown = loader::printable_line(text);
-  return of.inside.load() ? fmt::format("in {}", shown)
-                          : fmt::format(
-                                "after {}, the last function of a plugin that was called "
-                                "for the first time",
-                                shown);
-}
-
-/// Keeps an account of plugins' functions.
-class Watch final : public PluginCallWatch {
- public:
-  explicit Watch(Account& kept) : account_(kept) {}
-  void begins(const char* function, std::string_view of) noexcept override {
-    end_where_forked();
-    std::array<char, 512>& text = account_.function;
-    const int most = static_cast<int>(std::min(of.size(), text.size() / 2));
-    (void)std::snprintf(text.data(), text.size(), "%s of '%.*s'", function, most, of.data());
-    account_.inside.store(true, std::memory_order_relaxed);
-  }
-  void ends() noexcept override {
-    end_where_forked();
-    account_.inside.store(false, std::memory_order_relaxed);
-  }
-
- private:
-  Account& account_;
-};
-
-/// The id of the plugin whose function runs, or nothing: it begins what is called, as in
-/// 'acme:fast'.
-std::string plugin_of(const Account& of) {
-  const std::string_view text(of.function.data(), strnlen(of.function.data(), of.function.size()));
-  const std::size_t quote = text.find('\'');
-  if (!of.inside.load() || quote == std::string_view::npos) return {};
-  const std::string_view name = text.substr(quote + 1);
-  return loader::printable_line(name.substr(0, name.find_first_of(":'")));
-}
-
 std::string advice(const Account& of) {
-  const std::string plugin = plugin_of(of);
+  const std::string plugin = plugin_to_blame(of.plugins);
   return fmt::format(
       "tenon: 'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
       "--set-config plugins.disable={} leaves {} out\n",
@@ -111,19 +69,23 @@ std::string advice(const Account& of) {
 void tell_of_exit() {
   if (getpid() != worker || account->done.load()) return;  // another process may end as it likes
   account->by_exit.store(true);
+  note_caller(account->plugins);
   (void)std::fflush(stdout);
-  write_error(fmt::format(
-      "tenon: exit() was called {}; nothing is finished\n{}", place(*account), advice(*account)));
+  write_error(fmt::format("tenon: exit() was called {}; nothing is finished\n{}",
+                          place_text(account->plugins),
+                          advice(*account)));
   _exit(kFailed);
 }
 
 int watched(const std::function<int()>& work) {
   worker = getpid();
-  static Watch watch(*account);
+  static AccountWatch watch(account->plugins);
   watch_plugin_calls(&watch);
+  note_faults(account->plugins);
   (void)std::atexit(tell_of_exit);
   const int status = work();
   end_where_forked();
+  account->is_mute.store(ProcessState::output_is_lost());
   account->status.store(status);
   account->done.store(true);
   return status;
@@ -188,7 +150,7 @@ int end_by(int number) {
 /// Whether somebody wanted that end: this process was sent the signal, too, or nobody reads what
 /// the command itself writes. What a plugin raises is neither.
 bool is_asked_for(int number) {
-  if (number == SIGPIPE) return !account->inside.load();
+  if (number == SIGPIPE) return !account->plugins.inside.load();
   return number > 0 && number < NSIG && was_sent[static_cast<std::size_t>(number)] != 0;
 }
 
@@ -199,23 +161,34 @@ std::string name_of_signal(int number) {
 
 int told_of_signal(int number) {
   if (is_asked_for(number)) {
-    if (account->inside.load() && !account->done.load()) {
-      write_error(
-          fmt::format("tenon: interrupted {} ({})\n", place(*account), name_of_signal(number)));
+    if (account->plugins.inside.load() && !account->done.load()) {
+      write_error(fmt::format(
+          "tenon: interrupted {} ({})\n", place_text(account->plugins), name_of_signal(number)));
     }
     return end_by(number);
   }
+  const std::string plugin = plugin_to_blame(account->plugins);
   const std::string where = account->done.load()
-                                ? std::string(
+                                ? fmt::format(
                                       "after the command was done, in a destructor or exit "
-                                      "handler, most likely of a plugin")
-                                : place(*account) + "; nothing is finished";
+                                      "handler, {} plugin{}",
+                                      plugin.empty() ? "most likely of a" : "of",
+                                      plugin.empty() ? "" : " '" + plugin + "'")
+                                : place_text(account->plugins) + "; nothing is finished";
   write_error(
       fmt::format("tenon: ended by {} {}\n{}", name_of_signal(number), where, advice(*account)));
   return end_by(number);
 }
 
 int told_of_status(int status) {
+  if (account->is_mute.load()) {
+    write_error(
+        fmt::format("tenon: a plugin closed the command's output, {}; what the command had "
+                    "to say is lost\n{}",
+                    place_text(account->plugins),
+                    advice(*account)));
+    return status == 0 ? kFailed : status;
+  }
   if (account->by_exit.load()) return status;
   if (account->done.load()) {
     const int meant = account->status.load();
@@ -230,7 +203,7 @@ int told_of_status(int status) {
   write_error(
       fmt::format("tenon: the process was ended with status {} (_exit) {}; nothing is finished\n{}",
                   status,
-                  place(*account),
+                  place_text(account->plugins),
                   advice(*account)));
   return status == 0 ? kFailed : status;
 }
@@ -256,8 +229,14 @@ int end_of(pid_t child) {
 
 }  // namespace
 
+pid_t supervisor() noexcept { return parent_of_worker; }
+
 void end_where_forked() noexcept {
-  if (worker == 0 || getpid() == worker) return;
+  if (worker == 0 || getpid() == worker) {
+    if (!ProcessState::is_output_there())
+      (void)ProcessState::keep_output("a plugin, " + place_text(account->plugins) + ",");
+    return;
+  }
   write_error(
       "tenon: a plugin forked this process and came back in both: the copy ends here, and the "
       "command goes on\n");
@@ -285,6 +264,7 @@ int supervised(const std::function<int()>& work) {
     if (child == 0) {
       (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(kFailed);  // it ended before that took hold
+      parent_of_worker = parent;
     }
     return watched(work);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <sys/types.h>
 
 namespace tenon::cli {
 
@@ -16,8 +17,12 @@ namespace tenon::cli {
 /// Must be called before there is a thread.
 int supervised(const std::function<int()>& work);
 
+/// The process that waits for this one, which does the work of supervised(); 0 where none does.
+[[nodiscard]] pid_t supervisor() noexcept;
+
 /// Ends this process where it is not the one that does the work of supervised(): a plugin forked,
 /// and its child came back into the command. Whatever shows or keeps results asks before it does.
+/// Output that a plugin closed is opened again first.
 void end_where_forked() noexcept;
 
 }  // namespace tenon::cli

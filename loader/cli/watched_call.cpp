@@ -284,6 +284,7 @@ Result<PoisonCall> call_on_poison(const Session& session,
   auto called = call_once(session, op, call, image, Placement::kCopy);
   const bool changed_floats = floats.restore();
   if (called) return PoisonCall{std::move(*called), changed_floats};
+  if (auto failure = memory.failure()) return fail(std::move(*failure));
   if (memory.refusal().empty()) return fail(std::move(called).error());
   return fail(std::move(called).error().with_hint("the device's owner: " + memory.refusal()));
 }

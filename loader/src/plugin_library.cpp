@@ -12,6 +12,7 @@
 #include "plugin_object.hpp"
 #include "shared_object.hpp"
 #include "tenon/core/floating_environment.hpp"
+#include "tenon/loader/plugin_images.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -89,8 +90,11 @@ FileResult<LoadedPlugin*> map_file(const FoundFile& file) {
   if (auto ok = claim_inode(file.identity); !ok) return tl::unexpected(std::move(ok).error());
   // Its constructors run here, and those of the libraries that it needs.
   const FloatingEnvironment floating;
+  const std::vector<MemoryRange> before = mapped_objects();
   auto object = map_and_find(name_for_linker(path, file.identity), TENON_PLUGIN_SYMBOL);
   const bool changed = floating.restore();
+  keep_plugin_code(
+      file.record.id, before, object ? reinterpret_cast<std::uintptr_t>(object->symbol) : 0);
   if (!object) {
     if (object.error().code != TENON_NOT_FOUND) {  // else it is mapped and lacks the symbol
       const std::lock_guard lock(process().mutex);

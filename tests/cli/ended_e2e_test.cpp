@@ -171,4 +171,72 @@ TEST_SUITE("cli/ended") {
     CHECK(failed.status == 1);
     CHECK_MESSAGE(contains(failed.err, "made it 0"), failed.err);
   }
+
+  TEST_CASE("a fault on a thread that a plugin made is that plugin's, and no function's") {
+    const Ran ran = Doer("build-thread").run();
+    CHECK(ran.status == -SIGSEGV);
+    CHECK_MESSAGE(
+        contains(ran.err,
+                 "ended by SIGSEGV in code of plugin 'doer' on another thread, in build of "
+                 "'doer:doing'"),
+        ran.err);
+    const Ran same = Doer("launch-address").run();
+    CHECK_MESSAGE(contains(same.err, "ended by SIGSEGV in launch of 'doer:doing'; nothing"),
+                  same.err);
+  }
+
+  TEST_CASE("a fault in a destructor is its plugin's") {
+    const Doer doer("destructor-address");
+    const Ran ran = doer.command().run({"run",
+                                        "AddFwdOp",
+                                        "self=4:f32",
+                                        "other=4:f32",
+                                        "--plugin-path",
+                                        doer.path(),
+                                        "--set-config=plugins.probe=never"});
+    CHECK(ran.status == -SIGSEGV);
+    CHECK_MESSAGE(contains(ran.err, "in a destructor or exit handler, of plugin 'doer'"), ran.err);
+    CHECK(contains(ran.err, "plugins.disable=doer leaves this one out"));
+  }
+
+  TEST_CASE("a plugin that closes the command's output is told, and the output is there") {
+    for (const char* where : {"refuse", "launch", "destroy"}) {
+      CAPTURE(std::string(where));
+      const Ran ran = Doer(std::string(where) + "-closes").run();
+      CHECK(ran.status == 0);
+      CHECK_MESSAGE(contains(ran.out, "doer:doing"), ran.out);
+      CHECK_MESSAGE(
+          contains(ran.err,
+                   std::string(where) +
+                       " of 'doer:doing' closed the command's output; it was opened again"),
+          ran.err);
+    }
+    // Every launch does: the ones that are repeated are told by whoever writes next.
+    const Doer doer("launch-closes");
+    const Ran timed = doer.command().run(
+        {"run", "AddFwdOp", "self=4:f32", "other=4:f32", "--time", "--plugin-path", doer.path()});
+    CHECK(timed.status == 0);
+    CHECK_MESSAGE(contains(timed.out, "doer:doing"), timed.err);
+  }
+
+  TEST_CASE("a plugin that changes the umask or blocks signals is told, and it is put back") {
+    const Ran mask = Doer("launch-umask").run();
+    CHECK(mask.status == 0);
+    CHECK_MESSAGE(
+        contains(mask.err, "launch of 'doer:doing' changed the process's umask; it was put back"),
+        mask.err);
+    const Ran blocked = Doer("build-blocks").run();
+    CHECK(blocked.status == 0);
+    CHECK_MESSAGE(contains(blocked.err,
+                           "build of 'doer:doing' left the thread with other signals blocked than "
+                           "before; that was put back"),
+                  blocked.err);
+  }
+
+  TEST_CASE("an exception that a plugin lets pass is an error of the command") {
+    const Ran ran = Doer("launch-throw").run();
+    CHECK(ran.status == 1);
+    CHECK_MESSAGE(contains(ran.err, "the launch failed: it threw an exception: a table is gone"),
+                  ran.err);
+  }
 }

@@ -4,11 +4,13 @@
 #define TENON_TESTS_DEED_H
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +31,12 @@ static inline int is_deed(const char* where, const char* what) {
   return name != NULL && strncmp(name, what, strlen(what)) == 0;
 }
 
+static void* volatile deed_nowhere = 0;
+static void* deed_of_thread(void* unused) {
+  *(volatile int*)deed_nowhere = 1;
+  return unused;
+}
+
 static void deed(const char* where) {
   const char* name = deed_of(where);
   if (name == NULL) return;
@@ -43,6 +51,21 @@ static void deed(const char* where) {
   if (strncmp(name, "term", 4) == 0) raise(SIGTERM);
   if (strncmp(name, "int", 3) == 0) raise(SIGINT);
   if (strncmp(name, "user", 4) == 0) raise(SIGUSR1);
+  if (strncmp(name, "closes", 6) == 0) {
+    for (int descriptor = 0; descriptor < 1024; ++descriptor) (void)close(descriptor);
+  }
+  if (strncmp(name, "umask", 5) == 0) (void)umask(0);
+  if (strncmp(name, "blocks", 6) == 0) {
+    sigset_t all;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
+  }
+  if (strncmp(name, "thread", 6) == 0) {
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, deed_of_thread, NULL);
+    (void)pthread_join(thread, NULL);
+  }
+  if (strncmp(name, "address", 7) == 0) *(volatile int*)deed_nowhere = 1;
   if (strncmp(name, "away", 4) == 0) (void)!chdir("/");
   if (strncmp(name, "fork", 4) == 0) (void)!fork();
   if (strncmp(name, "traced", 6) == 0 && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0) raise(SIGSEGV);
