@@ -4,9 +4,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <execinfo.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include "plugin_account.hpp"
 #include "tenon/loader/plugin_images.hpp"
@@ -31,19 +31,17 @@ std::uintptr_t instruction_of([[maybe_unused]] const void* context) noexcept {
 #endif
 }
 
-struct Search {
-  loader::PluginCode found;
-  int frames = 0;
-};
-
-_Unwind_Reason_Code look(_Unwind_Context* frame, void* data) {
-  constexpr int kMostFrames = 256;
-  auto& search = *static_cast<Search*>(data);
-  // A return address lies behind the call.
-  const std::uintptr_t address = _Unwind_GetIP(frame);
-  if (address != 0) search.found = loader::plugin_at(address - 1);
-  const bool goes_on = search.found.id.empty() && ++search.frames < kMostFrames;
-  return goes_on ? _URC_NO_REASON : _URC_NORMAL_STOP;
+/// Of the innermost frame that is a plugin's.
+loader::PluginCode plugin_that_called() noexcept {
+  std::array<void*, 128> frames{};
+  const int n = backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 0; i < n; ++i) {
+    // A return address lies behind the call.
+    const auto address = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]);
+    const loader::PluginCode found = loader::plugin_at(address - 1);
+    if (!found.id.empty()) return found;
+  }
+  return {};
 }
 
 /// The plugin whose code runs at the address, or else the innermost that called.
@@ -52,12 +50,11 @@ void note(PluginAccount& account, std::uintptr_t address) noexcept {
   if (fault.known.load()) return;  // the first one says what happened
   fault.thread = gettid();
   fault.known.store(true);
-  Search search;
-  if (address != 0) search.found = loader::plugin_at(address);
-  if (search.found.id.empty()) (void)_Unwind_Backtrace(look, &search);
-  const std::size_t size = std::min(search.found.id.size(), fault.plugin.size() - 1);
-  fault.brought = search.found.brought;
-  std::memcpy(fault.plugin.data(), search.found.id.data(), size);
+  loader::PluginCode found = loader::plugin_at(address);
+  if (found.id.empty()) found = plugin_that_called();
+  const std::size_t size = std::min(found.id.size(), fault.plugin.size() - 1);
+  fault.brought = found.brought;
+  std::memcpy(fault.plugin.data(), found.id.data(), size);
 }
 
 void on_fault(int number, siginfo_t* info, void* context) {
@@ -74,6 +71,9 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 void note_faults(PluginAccount& account) {
   noted_in = &account;
+  // Loads what it needs at its first call, which must not be in a handler.
+  std::array<void*, 2> frames{};
+  (void)backtrace(frames.data(), static_cast<int>(frames.size()));
   // A stack of its own, for the main thread's may be what has no room left.
   static std::array<char, std::size_t{64} << 10> stack;
   stack_t alternative{};
