@@ -239,4 +239,47 @@ TEST_SUITE("cli/ended") {
     CHECK_MESSAGE(contains(ran.err, "the launch failed: it threw an exception: a table is gone"),
                   ran.err);
   }
+
+  TEST_CASE("what a device kind's own function does is its owner's, and no kernel's") {
+    const auto run = [](const std::string& deed, std::vector<std::string> more = {}) {
+      const Doer doer(deed);
+      std::vector<std::string> words{"run",
+                                     "AddFwdOp",
+                                     "self=4:f32",
+                                     "other=4:f32",
+                                     "--device=doing:0",
+                                     "--plugin-path",
+                                     doer.path()};
+      words.insert(words.end(), more.begin(), more.end());
+      return doer.command().run(words);
+    };
+    const Ran works = run("copy-well");
+    CHECK_MESSAGE(works.status == 0, works.err);
+    CHECK(contains(works.out, "doer:doing"));
+    for (const char* function : {"alloc", "free", "copy"}) {
+      CAPTURE(std::string(function));
+      for (const char* how : {"-address", "-abort"}) {
+        const Ran ran = run(std::string(function) + how);
+        CHECK_MESSAGE(contains(ran.err, std::string(" in ") + function + " of 'doer'; nothing"),
+                      ran.err);
+        CHECK(contains(ran.err, "plugins.disable=doer leaves this one out"));
+      }
+    }
+    const Ran idle = run("copy-idle", {"--check"});
+    CHECK(idle.status == 1);
+    CHECK_MESSAGE(contains(idle.err, "copy of device kind 'doing' (plugin 'doer') does not copy"),
+                  idle.err);
+    const Ran throws = run("alloc-throw");
+    CHECK(throws.status == 1);
+    CHECK_MESSAGE(contains(throws.err, "alloc of plugin 'doer': it threw an exception"),
+                  throws.err);
+    const Ran odd = run("alloc-odd");
+    CHECK(odd.status == 1);
+    CHECK_MESSAGE(contains(odd.err, "no multiple of 256; it was given back"), odd.err);
+    const Ran failing = run("free-fails");
+    CHECK(failing.status == 0);
+    CHECK_MESSAGE(contains(failing.err, "free of device kind 'doing' failed (16 bytes on doing:0)"),
+                  failing.err);
+    CHECK(contains(failing.err, "DEVICE: the heap is damaged"));
+  }
 }

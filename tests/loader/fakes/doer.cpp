@@ -1,6 +1,7 @@
 // A kernel of AddFwdOp on the CPU that does to the process what its file's name says, in the
 // function that the name says: launch-abort.tenon.so aborts in launch. See deed.h.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -74,18 +75,102 @@ tenon_status init(const tenon_host*, void**, tenon_reason*) {
   return TENON_OK;
 }
 
-constexpr tenon_str kDevice = fake_str("cpu");
+// ---- A device kind of its own, where the deed is one of its functions'
+
+bool owns_kind() {
+  return deed_of("alloc") != nullptr || deed_of("free") != nullptr || deed_of("copy") != nullptr;
+}
+
+constexpr tenon_str kCpu = fake_str("cpu");
+constexpr tenon_str kDoing = fake_str("doing");
+constexpr tenon_str kArchs[] = {fake_str("d1")};
+
+tenon_status alloc(void*,
+                   const tenon_device*,
+                   std::uint32_t,
+                   std::uint64_t size_bytes,
+                   void*,
+                   void** out,
+                   tenon_reason*) {
+  deed("alloc");
+  if (is_deed("alloc", "throw")) throw std::runtime_error("a table is gone");
+  *out = std::aligned_alloc(256, (size_bytes + 511) / 256 * 256);
+  if (is_deed("alloc", "odd")) *out = static_cast<char*>(*out) + 8;
+  return TENON_OK;
+}
+
+tenon_status give_back(void*,
+                       const tenon_device*,
+                       std::uint32_t,
+                       void* memory,
+                       std::uint64_t,
+                       void*,
+                       tenon_reason* reason) {
+  deed("free");
+  std::free(is_deed("alloc", "odd") ? static_cast<char*>(memory) - 8 : memory);
+  if (!is_deed("free", "fails")) return TENON_OK;
+  std::strcpy(reason->text, "the heap is damaged");
+  return TENON_DEVICE;
+}
+
+tenon_status copy(void*,
+                  const tenon_device*,
+                  void* dst,
+                  const tenon_device*,
+                  const void* src,
+                  std::uint64_t size_bytes,
+                  void*,
+                  tenon_reason*) {
+  deed("copy");
+  if (!is_deed("copy", "idle")) std::memcpy(dst, src, size_bytes);
+  return TENON_OK;
+}
+
+tenon_device_kind own_kind() {
+  tenon_device_kind kind{};
+  kind.struct_size = sizeof kind;
+  kind.kind = kDoing;
+  kind.dlpack_type = 12;
+  kind.flags = TENON_DEVICE_FLAG_SYNCHRONOUS;
+  kind.count = [](void*, std::uint32_t* count, tenon_reason*) -> tenon_status {
+    *count = 1;
+    return TENON_OK;
+  };
+  kind.describe = [](void*, std::uint32_t, tenon_device* out, tenon_reason*) -> tenon_status {
+    out->arch = kArchs[0];
+    out->runs_archs = kArchs;
+    out->n_runs_archs = 1;
+    out->name = fake_str("Doing");
+    return TENON_OK;
+  };
+  kind.alloc = &alloc;
+  kind.free = &give_back;
+  kind.copy = &copy;
+  kind.synchronize = [](void*, const tenon_device*, tenon_reason*) -> tenon_status {
+    return TENON_OK;
+  };
+  kind.last_error = [](void*, const tenon_device*, std::uint32_t, tenon_reason*) -> tenon_status {
+    return TENON_OK;
+  };
+  return kind;
+}
+
 constexpr tenon_str kPreferred = fake_str("cpu:*");
 constexpr tenon_storage kStorage[] = {{{TENON_DTYPE_FLOAT, 32, 1}, {TENON_DTYPE_FLOAT, 32, 1}}};
 
 tenon_status enumerate(void*, const tenon_registrar* registrar, tenon_reason* reason) {
+  if (owns_kind()) {
+    const tenon_device_kind kind = own_kind();
+    const tenon_status status = registrar->add_device_kind(registrar->context, &kind, reason);
+    if (status != TENON_OK) return status;
+  }
   tenon_kernel_type row{};
   row.struct_size = sizeof row;
   row.op = fake_str("AddFwdOp");
   row.interface = fake_str("add_fwd");
   row.key = fake_str("doing");
   row.contract = &tenon::test::kFakeAddContract;
-  row.devices = &kDevice;
+  row.devices = owns_kind() ? &kDoing : &kCpu;
   row.n_devices = 1;
   row.preferred_over = &kPreferred;
   row.n_preferred_over = 1;
