@@ -24,12 +24,19 @@ class OnceState {
     busy_ = true;
     by_ = std::this_thread::get_id();
     lock.unlock();
-    T result = std::forward<F>(work)();
-    lock.lock();
-    busy_ = false;
-    if (result || keep_failure) result_ = result;
-    done_.notify_all();
-    return result;
+    try {
+      T result = std::forward<F>(work)();
+      lock.lock();
+      busy_ = false;
+      if (result || keep_failure) result_ = result;
+      done_.notify_all();
+      return result;
+    } catch (...) {  // or the end of the thread: nobody waits for it then
+      if (!lock.owns_lock()) lock.lock();
+      busy_ = false;
+      done_.notify_all();
+      throw;
+    }
   }
 
  private:
@@ -42,6 +49,17 @@ class OnceState {
 
 /// Lets one thread at a time run a function, again with no lock held meanwhile.
 class TurnState {
+  struct Turn {
+    TurnState& of;
+    ~Turn() {
+      {
+        const std::lock_guard lock(of.mutex_);
+        of.busy_ = false;
+      }
+      of.free_.notify_one();
+    }
+  };
+
  public:
   template <class F>
   auto run(F&& work, decltype(work()) again) -> decltype(work()) {
@@ -52,13 +70,9 @@ class TurnState {
       busy_ = true;
       by_ = std::this_thread::get_id();
     }
-    auto result = std::forward<F>(work)();
-    {
-      const std::lock_guard lock(mutex_);
-      busy_ = false;
-    }
-    free_.notify_one();
-    return result;
+    // Also where an exception or the end of the thread comes out of it.
+    const Turn turn{*this};
+    return std::forward<F>(work)();
   }
 
  private:

@@ -1,0 +1,317 @@
+// Memory, streams and copies, each through the owner of the kind.
+#include <cstdio>
+#include <cstring>
+
+#include "registry/abi_text.hpp"
+#include "registry/device_kind_state.hpp"
+#include "registry/lent_reason.hpp"
+#include "tenon/core/device_calls.hpp"
+#include "tenon/core/plugin_record.hpp"
+#include "values/tensor_bytes.hpp"
+
+namespace tenon {
+
+using detail::code_of;
+using detail::empty_reason;
+using detail::Finally;
+using detail::owner_error;
+using detail::Phase;
+
+namespace detail {
+
+Error owner_error(ErrorCode code,
+                  const DeviceKindEntry& kind,
+                  const char* function,
+                  std::string what,
+                  tenon_status status,
+                  const tenon_reason& reason) {
+  std::string why = text_of(reason);
+  if (why.empty())
+    why = std::string("status ") + std::string(status_name(status)) + " without a text";
+  if (status == kThrew) why = std::string(function) + " of plugin '" + kind.plugin + "': " + why;
+  return Error(code, std::move(what) + " failed: " + why)
+      .with("plugin", kind.plugin)
+      .with("status", std::string(status_name(status)));
+}
+
+ErrorCode code_of(tenon_status status) {
+  switch (status) {
+    case TENON_OUT_OF_MEMORY:
+      return ErrorCode::kOutOfMemory;
+    case TENON_SHUT_DOWN:
+      return ErrorCode::kShutDown;
+    case kThrew:
+    case kBrokeContract:
+      return ErrorCode::kPluginFailed;
+    default:
+      return ErrorCode::kDeviceError;
+  }
+}
+
+}  // namespace detail
+
+void* DeviceTable::Kind::alloc(const DeviceEntry& device,
+                               std::uint32_t memory_kind,
+                               std::size_t size_bytes,
+                               void* stream,
+                               tenon_status& status,
+                               tenon_reason* reason) {
+  if (!gave_memory.load(std::memory_order_relaxed))
+    gave_memory.store(true, std::memory_order_relaxed);
+  void* memory = nullptr;
+  if (!allocator || memory_kind != TENON_MEMORY_DEVICE) {
+    status = owner_alloc(entry, device, memory_kind, size_bytes, stream, &memory, *reason);
+    return memory;
+  }
+  memory = allocator->alloc(device.device, size_bytes, stream);
+  status = memory == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
+  if (memory == nullptr) {
+    std::snprintf(reason->text, sizeof reason->text, "the application's allocator has none left");
+  } else if (reinterpret_cast<std::uintptr_t>(memory) % kDeviceMemoryAlign != 0) [[unlikely]] {
+    std::snprintf(reason->text,
+                  sizeof reason->text,
+                  "the application's allocator gave memory at %p, which is no multiple of %zu; it "
+                  "was given back",
+                  memory,
+                  kDeviceMemoryAlign);
+    allocator->free(device.device, memory, size_bytes, stream);
+    memory = nullptr;
+    status = TENON_INVALID_ARGUMENT;
+  }
+  return memory;
+}
+
+void DeviceTable::Kind::free(const DeviceEntry& device,
+                             std::uint32_t memory_kind,
+                             void* memory,
+                             std::size_t size_bytes,
+                             void* stream) const {
+  if (is_of_parent()) return;
+  if (allocator && memory_kind == TENON_MEMORY_DEVICE)
+    return allocator->free(device.device, memory, size_bytes, stream);
+  const tenon_status status =
+      owner_free(entry, device, memory_kind, memory, size_bytes, stream, told_of_free);
+  if (status == TENON_DEVICE) [[unlikely]]
+    ask_whether_lost(device);
+}
+
+void DeviceTable::Kind::ask_whether_lost(const DeviceEntry& device) const {
+  const auto index = static_cast<std::size_t>(device.device.index);
+  if (index >= lost.size() || lost[index].load(std::memory_order_acquire)) return;
+  tenon_device described{};
+  described.struct_size = sizeof described;
+  tenon_reason reason = empty_reason();
+  const tenon_status status = call_owner(entry,
+                                         "describe",
+                                         entry.table.describe,
+                                         reason,
+                                         static_cast<std::uint32_t>(index),
+                                         &described);
+  if (status != TENON_OK || (described.flags & TENON_DEVICE_FLAG_LOST) == 0) return;
+  lost[index].store(true, std::memory_order_release);
+  devices_taken.fetch_add(1, std::memory_order_release);
+}
+
+Result<void*> DeviceTable::alloc(const DeviceEntry& device,
+                                 std::uint32_t memory_kind,
+                                 std::size_t size_bytes,
+                                 void* stream) {
+  Kind* k = find_kind(device.device.kind);
+  detail::LentReason reason;
+  tenon_status status = TENON_OK;
+  void* memory = k->alloc(device, memory_kind, size_bytes, stream, status, reason.get());
+  if (status == TENON_OK) [[likely]]
+    return memory;
+  if (status == TENON_DEVICE) k->ask_whether_lost(device);
+  return fail(owner_error(
+      status == TENON_INVALID_ARGUMENT && k->allocator ? ErrorCode::kUsageError : code_of(status),
+      k->entry,
+      "alloc",
+      "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string(),
+      status,
+      *reason));
+}
+
+void DeviceTable::free(const DeviceEntry& device,
+                       std::uint32_t memory_kind,
+                       void* memory,
+                       std::size_t size_bytes,
+                       void* stream) {
+  find_kind(device.device.kind)->free(device, memory_kind, memory, size_bytes, stream);
+}
+
+Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
+  Kind* k = find_kind(device.device.kind);
+  if (k->entry.table.stream_default == nullptr) return static_cast<void*>(nullptr);
+  Kind::Stream& slot = k->default_streams[static_cast<std::size_t>(device.device.index)];
+  if (slot.phase.load(std::memory_order_acquire) != Phase::kDone) {
+    std::unique_lock lock(state_->mutex);
+    state_->done.wait(
+        lock, [&] { return slot.phase.load(std::memory_order_acquire) != Phase::kRunning; });
+    if (slot.phase.load(std::memory_order_acquire) == Phase::kNotYet) {
+      slot.phase.store(Phase::kRunning, std::memory_order_release);
+      lock.unlock();
+      const Finally finished([&] { state_->finish(slot.phase); });
+      tenon_reason reason = empty_reason();
+      const tenon_status status = call_owner(k->entry,
+                                             "stream_default",
+                                             k->entry.table.stream_default,
+                                             reason,
+                                             &device.launch,
+                                             &slot.stream);
+      if (status != TENON_OK) {
+        slot.failure = owner_error(code_of(status),
+                                   k->entry,
+                                   "stream_default",
+                                   "making the default stream of " + device.device.to_string(),
+                                   status,
+                                   reason);
+      }
+    }
+  }
+  if (slot.failure) return fail(*slot.failure);
+  return slot.stream;
+}
+
+Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
+  const Kind* k = find_kind(device.device.kind);
+  if (k->is_of_parent()) return fail(enumerated(device.device.kind).error());
+  tenon_reason reason = empty_reason();
+  const tenon_status status =
+      call_owner(k->entry, "synchronize", k->entry.table.synchronize, reason, &device.launch);
+  if (status == TENON_OK) return {};
+  if (status == TENON_DEVICE) k->ask_whether_lost(device);
+  return fail(owner_error(code_of(status),
+                          k->entry,
+                          "synchronize",
+                          "synchronising " + device.device.to_string(),
+                          status,
+                          reason));
+}
+
+namespace {
+
+// A device as copies name it; host memory is `cpu` even where no plugin owns that kind.
+Result<tenon_device> device_of(DeviceTable& devices, Device device) {
+  if (device.kind == DeviceKind{} && devices.kind(device.kind) == nullptr) {
+    tenon_device host{};
+    host.struct_size = sizeof host;
+    host.kind = detail::str_of("cpu");
+    return host;
+  }
+  auto entry = devices.find(device);
+  if (!entry) return fail(std::move(entry).error());
+  return (*entry)->launch;
+}
+
+}  // namespace
+
+Result<void> DeviceTable::copy_bytes(
+    Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes) {
+  if (size_bytes == 0) return {};
+  const DeviceKind cpu;
+  if (dst_device.kind == cpu && src_device.kind == cpu) {
+    std::memcpy(dst, src, size_bytes);
+    return {};
+  }
+  if (dst_device.kind != src_device.kind && dst_device.kind != cpu && src_device.kind != cpu) {
+    // Two kinds know nothing of each other: the bytes go through host memory.
+    std::vector<std::byte> host(size_bytes);
+    TENON_TRY(copy_bytes(Device{}, host.data(), src_device, src, size_bytes));
+    return copy_bytes(dst_device, dst, Device{}, host.data(), size_bytes);
+  }
+  const Device owner = dst_device.kind == cpu ? src_device : dst_device;
+  auto owner_entry = find(owner);
+  if (!owner_entry) return fail(std::move(owner_entry).error());
+  const Kind* k = find_kind(owner.kind);
+  tenon_device to{};
+  tenon_device from{};
+  TENON_TRY_ASSIGN(to, device_of(*this, dst_device));
+  TENON_TRY_ASSIGN(from, device_of(*this, src_device));
+  void* stream = nullptr;
+  TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
+  tenon_reason reason = empty_reason();
+  const tenon_status status = call_owner(k->entry,
+                                         "copy",
+                                         k->entry.table.copy,
+                                         reason,
+                                         &to,
+                                         dst,
+                                         &from,
+                                         src,
+                                         std::uint64_t{size_bytes},
+                                         stream);
+  if (status != TENON_OK) {
+    if (status == TENON_DEVICE) k->ask_whether_lost(**owner_entry);
+    return fail(owner_error(code_of(status),
+                            k->entry,
+                            "copy",
+                            "copying " + std::to_string(size_bytes) + " bytes from " +
+                                src_device.to_string() + " to " + dst_device.to_string(),
+                            status,
+                            reason));
+  }
+  return synchronize(**owner_entry);
+}
+
+// Memory of a device, given back to its owner. A class of its own rather than a release function:
+// what that would have to keep does not fit into a std::function without another allocation.
+class DeviceTable::DeviceMemory final : public Storage {
+ public:
+  DeviceMemory(void* memory,
+               std::size_t size_bytes,
+               Device device,
+               std::shared_ptr<const Kind> kind,
+               const DeviceEntry& entry,
+               void* stream)
+      : Storage(memory, size_bytes, device, nullptr),
+        kind_(std::move(kind)),
+        entry_(&entry),
+        stream_(stream) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory() { kind_->free(*entry_, TENON_MEMORY_DEVICE, memory(), size_bytes(), stream_); }
+
+ private:
+  std::shared_ptr<const Kind> kind_;  // the table may end before its tensors
+  const DeviceEntry* entry_;
+  void* stream_;
+};
+
+Result<Tensor> DeviceTable::make_tensor(DType dtype,
+                                        const Dims& shape,
+                                        Device device,
+                                        void* stream) {
+  Kind* k = find_kind(device.kind);
+  if (k == nullptr && device.kind == DeviceKind{}) return Tensor::host(dtype, shape);
+  auto entry = find(device);
+  if (!entry) return fail(std::move(entry).error());
+  std::size_t size = 0;
+  TENON_TRY_ASSIGN(size, detail::dense_bytes(dtype, shape));
+  if (size == 0) {
+    return Tensor(std::make_shared<Storage>(nullptr, 0, device, nullptr),
+                  TensorView(nullptr, dtype, shape, device));
+  }
+  void* memory = nullptr;
+  TENON_TRY_ASSIGN(memory, alloc(**entry, TENON_MEMORY_DEVICE, size, stream));
+  return Tensor(
+      std::make_shared<DeviceMemory>(memory, size, device, k->shared_from_this(), **entry, stream),
+      TensorView(memory, dtype, shape, device));
+}
+
+Result<Tensor> DeviceTable::to_device(const Tensor& tensor, Device device) {
+  if (!tensor.view().is_dense()) {
+    return fail(ErrorCode::kUsageError,
+                "only dense tensors move between devices; this one has strides " +
+                    tensor.strides().to_string());
+  }
+  auto made = make_tensor(tensor.dtype(), tensor.shape(), device);
+  if (!made) return made;
+  const auto bytes =
+      static_cast<std::size_t>(tensor.view().count()) * size_bytes_of(tensor.dtype());
+  TENON_TRY(
+      copy_bytes(device, made->view().first(), tensor.device(), tensor.view().first(), bytes));
+  return made;
+}
+
+}  // namespace tenon
