@@ -8,11 +8,9 @@
 # TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_PARTS: some of values, widths, casts, long,
 # hits, streams, capture, memory, errors, two, big, guarded; default all.
 set -uo pipefail
-cd "$(dirname "$0")/.."
-build=${1:-build}
-out=${2:-gpu-check-output}
-mkdir -p "$out"
-plugins="$build/lib/tenon/plugins"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+gpu_arguments tenon_gpu_check "$@"
+cd "$root"
 arguments=() command_plugins=()
 for name in cpu cuda hip-nvidia hip maca; do
   if [[ -e "$plugins/$name.tenon.so" ]]; then

@@ -4,13 +4,12 @@
 #
 #   scripts/gpu_sanitize.sh [BUILD] [OUT]
 #
-# TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_TIMEOUT: seconds for each tool and kind.
+# TENON_GPU_KINDS: the device kinds, default "cuda hip-nvidia". TENON_GPU_TIMEOUT: seconds for each tool and kind,
+# default 75.
 set -uo pipefail
-cd "$(dirname "$0")/.."
-build=${1:-build}
-out=${2:-gpu-check-output}
-mkdir -p "$out"
-plugins="$build/lib/tenon/plugins"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+gpu_arguments tenon_gpu_check "$@"
+cd "$root"
 tool=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 status=0
 {

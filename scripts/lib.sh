@@ -20,3 +20,15 @@ timed() {
 # TENON_SHARED_DATA of the environment, handed to CMake: optional test data outside the repository.
 shared_data=()
 if [[ -n ${TENON_SHARED_DATA:-} ]]; then shared_data=("-DTENON_SHARED_DATA=$TENON_SHARED_DATA"); fi
+
+# Of the gpu_*.sh scripts: sets `build`, `out` and `plugins` from their two arguments, paths as the caller's folder has
+# them; ends where the program that they need is not built.
+gpu_arguments() {
+  local program=$1
+  build=$(realpath -m "${2:-$root/build}") out=$(realpath -m "${3:-$root/gpu-check-output}")
+  plugins=$build/lib/tenon/plugins
+  [[ -x $build/bin/$program ]] ||
+    die "$build/bin/$program is not there: cmake --build $build --target $program, and the first argument names the build folder"
+  [[ -e $plugins/cpu.tenon.so ]] || die "$plugins/cpu.tenon.so, whose reference is compared with, is not there"
+  mkdir -p "$out"
+}

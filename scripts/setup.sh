@@ -5,7 +5,7 @@
 #   --run     what building and running needs
 #   --test    the same, and what the tests need
 #   --check   the same, and what scripts/check.sh and the benchmarks need (default)
-#   --gpu     what --run needs, and compilers for the GPU plugins: HIP for AMD, and CUDA where no nvcc is found
+#   --gpu     what --test has, and compilers for the GPU plugins: HIP for AMD, and CUDA where no nvcc of 12.8 or later is
 #   --list    print the packages of the group and install nothing
 # With --check it also has libc++, for the test of portability: installed where apt-get need not remove anything for it,
 # else unpacked into .cache/libcxx, where the build finds it.
@@ -45,7 +45,7 @@ for argument in "$@"; do
 done
 
 packages=("${run_packages[@]}")
-[[ $group == run || $group == gpu ]] || packages+=("${test_packages[@]}")
+[[ $group == run ]] || packages+=("${test_packages[@]}")
 [[ $group == gpu ]] && packages+=("${gpu_packages[@]}")
 [[ $group == check ]] && packages+=("${check_packages[@]}")
 if [[ $list_only == yes ]]; then
@@ -100,14 +100,26 @@ unpack_libcxx() {
   say "setup: unpacked libc++ $number into .cache/libcxx, for installing it would remove other packages"
 }
 
-# Whether the build would find no nvcc: the places are those of plugins/CMakeLists.txt.
+# Whether the nvcc is of CUDA 12.8 or later.
+is_new_enough() {
+  local release
+  release=$("$1" --version 2>/dev/null | sed -nE 's/.*release ([0-9]+)\.([0-9]+).*/\1 \2/p')
+  [[ -n $release ]] || return 1
+  local major=${release% *} minor=${release#* }
+  ((major > 12 || (major == 12 && minor >= 8)))
+}
+
+# Whether the build would find no nvcc that it can use: it takes the first of these, or the unpacked one in its stead.
 lacks_cuda() {
-  [[ $group == gpu ]] || return 1
+  [[ $group == gpu && ! -x $root/.cache/cuda/nvidia/cu13/bin/nvcc ]] || return 1
   local folder
-  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda "$root/.cache/cuda/nvidia/cu13"; do
-    [[ -z $folder || ! -x $folder/bin/nvcc ]] || return 1
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+    if [[ -n $folder && -x $folder/bin/nvcc ]]; then
+      ! is_new_enough "$folder/bin/nvcc"
+      return
+    fi
   done
-  ! command -v nvcc >/dev/null
+  ! command -v nvcc >/dev/null || ! is_new_enough nvcc
 }
 
 # Unpacks CUDA's compiler beside everything else; of cuBLASLt the headers alone, for the plugin opens it when it runs.
@@ -126,7 +138,7 @@ unpack_cuda() {
   done
   chmod +x "$folder"/nvidia/cu13/bin/* "$folder"/nvidia/cu13/nvvm/bin/*
   rm -rf "$folder/wheels" "$folder/download.log"
-  say "setup: unpacked CUDA's compiler into .cache/cuda, for no nvcc was found"
+  say "setup: unpacked CUDA's compiler into .cache/cuda, for no nvcc of CUDA 12.8 or later was found"
 }
 
 # What is unpacked into .cache once the packages are there.

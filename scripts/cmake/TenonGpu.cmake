@@ -55,8 +55,22 @@ function(tenon_gpu_decide result what option missing)
   endif()
 endfunction()
 
+# An error unless `option` is a list of one or more names that match the pattern.
+function(tenon_require_architectures option pattern what)
+  if(NOT ${option})
+    message(FATAL_ERROR "${option} is empty; it is a list of ${what}")
+  endif()
+  foreach(arch IN LISTS ${option})
+    if(NOT arch MATCHES "^(${pattern})$")
+      message(FATAL_ERROR "${option} has '${arch}'; it is a list of ${what}")
+    endif()
+  endforeach()
+endfunction()
+
 # nvcc's options for the architectures, and the tags that the plugin declares.
 function(tenon_nvidia_architectures flags tags)
+  tenon_require_architectures(TENON_CUDA_ARCHITECTURES "[0-9]+[af]?(-real|-virtual)?"
+    "compute capabilities, like 90, 80-real or 90-virtual")
   set(options "")
   set(names "")
   foreach(arch IN LISTS TENON_CUDA_ARCHITECTURES)

@@ -110,12 +110,13 @@ std::vector<Row> rows() {
   return all;
 }
 
-void bench_row(Bench& bench, const Row& row, const std::string& key, void* stream) {
+/// False where the row could not be measured, which is printed.
+bool bench_row(Bench& bench, const Row& row, const std::string& key, void* stream) {
   auto op = bench.make(row.call, key);
   if (!op) {
     std::printf(
         "{\"row\": \"%s\", \"error\": \"%s\"}\n", row.name.c_str(), op.error().message().c_str());
-    return;
+    return false;
   }
   const auto set_bytes = static_cast<std::int64_t>(row.bytes);
   const auto wanted =
@@ -146,6 +147,7 @@ void bench_row(Bench& bench, const Row& row, const std::string& key, void* strea
       row.flops / times.median_us / 1e6,
       static_cast<long long>(wanted));
   std::fflush(stdout);
+  return true;
 }
 
 }  // namespace
@@ -172,11 +174,12 @@ int main(int count, char** texts) {
   // First, while the card is cool: after large products its clock is lower for a while, and a small
   // kernel an eighth slower.
   if (std::string("launches").find(only) != std::string::npos) bench_launches(bench, stream, bare);
+  bool all_measured = true;
   for (const Row& each : rows()) {
     if (each.name.find(only) == std::string::npos) continue;
     // The card's clock recovers, as it does while the peer compiles its rows.
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    bench_row(bench, each, "", stream);
+    all_measured = bench_row(bench, each, "", stream) && all_measured;
   }
-  return 0;
+  return all_measured ? 0 : 1;
 }
