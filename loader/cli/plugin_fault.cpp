@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
 
 PluginAccount* noted_in = nullptr;
+pid_t noted_by = 0;  // a copy that a plugin forked has nothing to tell
 std::array<struct sigaction, kFaults.size()> before{};
 
 /// The instruction that met it.
@@ -63,7 +64,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   // What it did before comes next: where the fault is met again, or by the signal sent again.
   (void)sigaction(number, &before[at], nullptr);
   const bool is_sent = info->si_code <= 0;
-  note(*noted_in, is_sent ? 0 : instruction_of(context));
+  if (getpid() == noted_by) note(*noted_in, is_sent ? 0 : instruction_of(context));
   if (is_sent) (void)raise(number);  // delivered when this handler is back
 }
 
@@ -71,6 +72,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 void note_faults(PluginAccount& account) {
   noted_in = &account;
+  noted_by = getpid();
   // Loads what it needs at its first call, which must not be in a handler.
   std::array<void*, 2> frames{};
   (void)backtrace(frames.data(), static_cast<int>(frames.size()));
