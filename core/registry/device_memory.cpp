@@ -66,12 +66,12 @@ void* DeviceTable::Kind::alloc(const DeviceEntry& device,
   memory = allocator->alloc(device.device, size_bytes, stream);
   status = memory == nullptr ? TENON_OUT_OF_MEMORY : TENON_OK;
   if (memory == nullptr) {
-    std::snprintf(reason->text, sizeof reason->text, "the application's allocator has none left");
+    std::snprintf(reason->text, sizeof reason->text, "%s has none left", allocator->name.c_str());
   } else if (reinterpret_cast<std::uintptr_t>(memory) % kDeviceMemoryAlign != 0) [[unlikely]] {
     std::snprintf(reason->text,
                   sizeof reason->text,
-                  "the application's allocator gave memory at %p, which is no multiple of %zu; it "
-                  "was given back",
+                  "%s gave memory at %p, which is no multiple of %zu; it was given back",
+                  allocator->name.c_str(),
                   memory,
                   kDeviceMemoryAlign);
     allocator->free(device.device, memory, size_bytes, stream);

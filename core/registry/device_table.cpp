@@ -8,6 +8,7 @@
 #include "registry/device_kind_state.hpp"
 #include "tenon/core/device_calls.hpp"
 #include "tenon/core/floating_environment.hpp"
+#include "tenon/core/nearest.hpp"
 
 namespace tenon {
 
@@ -75,6 +76,11 @@ Result<void> DeviceTable::set_allocator(DeviceKind kind, DeviceAllocator allocat
   }
   k->allocator = std::move(allocator);
   return {};
+}
+
+bool DeviceTable::separates_workspaces(const DeviceEntry& device) const {
+  const Kind* k = find_kind(device.device.kind);
+  return k->allocator && k->allocator->separate_workspaces;
 }
 
 bool DeviceTable::is_of_parent(const DeviceEntry& device) const {
@@ -178,12 +184,17 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
   Kind* k = find_kind(kind);
   if (k == nullptr) {
     std::string known;
-    for (const auto* e : kinds())
-      known += (known.empty() ? "" : ", ") + std::string(e->kind.name());
-    return fail(
-        Error(ErrorCode::kDeviceError,
-              "no plugin owns device kind '" + std::string(kind.name()) + "'")
-            .with_hint("kinds that are there: " + (known.empty() ? std::string("none") : known)));
+    std::vector<std::string> names;
+    for (const auto* e : kinds()) {
+      names.emplace_back(e->kind.name());
+      known += (known.empty() ? "" : ", ") + names.back();
+    }
+    std::string near = did_you_mean(kind.name(), names);
+    if (!near.empty()) near += "; ";
+    return fail(Error(ErrorCode::kDeviceError,
+                      "no plugin owns device kind '" + std::string(kind.name()) + "'")
+                    .with_hint(near + "kinds that are there: " +
+                               (known.empty() ? std::string("none") : known)));
   }
   if (k->is_of_parent()) {
     return fail(Error(ErrorCode::kDeviceError,

@@ -320,7 +320,9 @@ class Selector {
       CandidateReport& c = say(i, round, Verdict::kRefused);
       const Value expected = detail::value_of(reason.expected);
       const Value actual = detail::value_of(reason.actual);
-      c.reason = {reason.code,
+      // Who refuses without a code has some other reason.
+      const bool lacks_code = status == TENON_REFUSED && reason.code == TENON_REASON_NONE;
+      c.reason = {lacks_code ? TENON_REASON_OTHER : reason.code,
                   arg >= 0 ? q_.interface.args[static_cast<std::size_t>(arg)].name : std::string(),
                   detail::attribute_of(reason),
                   expected.is_none() ? std::string() : expected.to_string(),
@@ -329,7 +331,7 @@ class Selector {
       if (!failure.empty()) {
         c.reason.text = "refuse failed: " + failure;
       } else if (c.reason.text.empty()) {
-        c.reason.text = "refused without a text (" + std::string(reason_name(reason.code)) + ")";
+        c.reason.text = "refused without a text (" + std::string(reason_name(c.reason.code)) + ")";
       }
     }
     return false;

@@ -55,21 +55,43 @@ Result<void*> WorkspaceArena::take(std::size_t size_bytes) {
                 "a workspace of " + std::to_string(size_bytes) + " bytes on " +
                     device_->device.to_string() + " is more than can be addressed");
   }
+  if (separate_) return take_separate(size_bytes);
   const std::size_t size = (size_bytes + kAlign - 1) / kAlign * kAlign;
   while (top_.block < blocks_.size() && blocks_[top_.block].size_bytes - top_.used < size)
     top_ = {top_.block + 1, 0};
   if (top_.block == blocks_.size()) {
-    TENON_TRY(require_not_capturing(*devices_, *device_, alloc_stream_, "making a workspace"));
     // A block of its own, at least as large as all before it together: few blocks, whatever the
     // order of sizes.
-    const std::size_t grown = std::max({size, held_bytes(), kLeastBlock});
-    void* memory = nullptr;
-    TENON_TRY_ASSIGN(memory, devices_->alloc(*device_, TENON_MEMORY_DEVICE, grown, alloc_stream_));
-    blocks_.push_back({static_cast<std::byte*>(memory), grown});
+    TENON_TRY(add_block(std::max({size, held_bytes(), kLeastBlock})));
   }
   void* taken = blocks_[top_.block].memory + top_.used;
   top_.used += size;
   return taken;
+}
+
+Result<void*> WorkspaceArena::take_separate(std::size_t size_bytes) {
+  const std::size_t size = std::max<std::size_t>(size_bytes, 1);
+  const auto is_fitting = [size](const Block& block) { return block.size_bytes == size; };
+  // From the top on nobody has the blocks any more: their order is free.
+  const auto top = static_cast<std::ptrdiff_t>(top_.block);
+  auto fitting = std::find_if(blocks_.begin() + top, blocks_.end(), is_fitting);
+  if (fitting == blocks_.end()) {
+    TENON_TRY(add_block(size));
+    fitting = blocks_.end() - 1;
+  }
+  std::iter_swap(blocks_.begin() + top, fitting);
+  void* taken = blocks_[top_.block].memory;
+  top_ = {top_.block + 1, 0};
+  return taken;
+}
+
+Result<void> WorkspaceArena::add_block(std::size_t size_bytes) {
+  TENON_TRY(require_not_capturing(*devices_, *device_, alloc_stream_, "making a workspace"));
+  void* memory = nullptr;
+  TENON_TRY_ASSIGN(memory,
+                   devices_->alloc(*device_, TENON_MEMORY_DEVICE, size_bytes, alloc_stream_));
+  blocks_.push_back({static_cast<std::byte*>(memory), size_bytes});
+  return {};
 }
 
 WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,

@@ -23,7 +23,8 @@ class WorkspaceArena {
       : devices_(std::move(devices)),
         device_(device),
         stream_(stream),
-        alloc_stream_(alloc_stream) {}
+        alloc_stream_(alloc_stream),
+        separate_(devices_->separates_workspaces(*device)) {}
   ~WorkspaceArena();
   WorkspaceArena(const WorkspaceArena&) = delete;
   WorkspaceArena& operator=(const WorkspaceArena&) = delete;
@@ -49,6 +50,9 @@ class WorkspaceArena {
   Result<void*> take(std::size_t size_bytes);
 
  private:
+  Result<void*> take_separate(std::size_t size_bytes);
+  /// Adds a block behind those that are there.
+  Result<void> add_block(std::size_t size_bytes);
   struct Block {
     std::byte* memory = nullptr;
     std::size_t size_bytes = 0;
@@ -57,6 +61,7 @@ class WorkspaceArena {
   const DeviceEntry* device_;
   void* stream_;
   void* alloc_stream_;
+  bool separate_;  // what is taken is a block of its own, and of that very size
   std::vector<Block> blocks_;
   Mark top_;
 };

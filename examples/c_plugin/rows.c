@@ -9,7 +9,7 @@
 #define TEXT(literal) \
   { literal, sizeof(literal) - 1 }
 
-TENON_PLUGIN_NOTE("acme-c", "1.0.0");
+TENON_PLUGIN_NOTE("acme-c", "0.1.0");
 
 /* What a built kernel keeps. Here the build depends on eps alone; m and n are read at the launch.
  */
@@ -147,7 +147,7 @@ const tenon_plugin TENON_PLUGIN_OBJECT = {
     .abi_minor = TENON_ABI_MINOR,
     .min_host_minor = TENON_TARGET_MINOR,
     .id = TEXT("acme-c"),
-    .version = TEXT("1.0.0"),
+    .version = TEXT("0.1.0"),
     .vendor = TEXT("Acme"),
     .needs_kinds = kDevices,
     .n_needs_kinds = 1,

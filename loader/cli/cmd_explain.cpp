@@ -6,6 +6,7 @@
 
 #include "app.hpp"
 #include "files.hpp"
+#include "plugin_templates.hpp"
 #include "prepared_call.hpp"
 #include "run_commands.hpp"
 #include "view_devices.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 /// Facts of devices that are not here, and which of them the call is on.
 struct Assumed {
+  std::string file;
   std::vector<DeviceFacts> devices;
   std::optional<Device> device;
 };
@@ -29,6 +31,7 @@ Result<Assumed> read_assumed(const Arguments& arguments) {
   Assumed assumed;
   const auto path = arguments.value("assume");
   if (!path) return assumed;
+  assumed.file = *path;
   auto text = read_text_file(*path);
   if (!text) return fail(std::move(text).error());
   TENON_TRY_ASSIGN(assumed.devices, parse_assumed(*text, *path));
@@ -52,6 +55,32 @@ Result<Assumed> read_assumed(const Arguments& arguments) {
   return assumed;
 }
 
+/// The error, and how to get the kind that the assumed device is of where no plugin here owns it.
+Error with_absent_kind(Error error, const Session& session, const Assumed& assumed) {
+  if (!assumed.device) return error;
+  const DeviceKind kind = assumed.device->kind;
+  const auto kinds = session.snapshot()->kinds();
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return error;
+  const std::string ways =
+      is_shipped_plugin(kind.name())
+          ? fmt::format(
+                "Tenon's sources have a plugin '{}', and docs/gpu/README.md says what "
+                "building it takes",
+                kind.name())
+          : fmt::format(
+                "docs/vendor/README.md says how to make one, and 'tenon new-plugin NAME "
+                "--device {}' begins it",
+                kind.name());
+  const std::string hint = fmt::format(
+      "{} has facts of device kind '{}', which no plugin in use brings: --plugin-path FILE adds "
+      "one that is built already; {}",
+      assumed.file,
+      kind.name(),
+      ways);
+  std::string all = error.hint().empty() ? hint : error.hint() + "; " + hint;
+  return std::move(error).with_hint(std::move(all));
+}
+
 }  // namespace
 
 Result<int> run_explain(const Arguments& arguments, Console& console) {
@@ -65,10 +94,12 @@ Result<int> run_explain(const Arguments& arguments, Console& console) {
   auto specs = specs_of(*call);
   if (!specs) return fail(std::move(specs).error());
   auto op = make_instance(*session, *call);
-  if (!op) return fail(std::move(op).error());
+  if (!op) return fail(with_absent_kind(std::move(op).error(), *session, *assumed));
 
-  const Explanation explanation =
+  Explanation explanation =
       op->explain(specs->inputs, specs->out ? &*specs->out : nullptr, assumed->devices);
+  if (explanation.error)
+    explanation.error = with_absent_kind(std::move(*explanation.error), *session, *assumed);
   console.out(arguments.json() ? explanation_json(explanation)
                                : explanation_text(explanation, console.out_style()));
   if (!explanation.error) return kExitOk;

@@ -76,19 +76,6 @@ bool is_id(std::string_view text) {
   });
 }
 
-/// The ids and device kinds of the plugins that Tenon ships: one a line of plugins/ids.txt.
-bool is_shipped(std::string_view id) {
-  const auto texts = plugin_templates();
-  const auto found = std::ranges::find(texts, "plugins/ids.txt", &EmbeddedFile::name);
-  std::string_view left = found == texts.end() ? std::string_view() : found->text;
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find('\n'), left.size());
-    if (left.substr(0, end) == id) return true;
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return false;
-}
-
 /// Why a name of the right form can be no plugin's all the same; empty: it can.
 std::string_view name_fault(std::string_view name) {
   // A plugin is a target of its name. Names with other characters than an id's are left out.
@@ -97,13 +84,28 @@ std::string_view name_fault(std::string_view name) {
   if (std::ranges::find(kReserved, name) != kReserved.end())
     return "CMake keeps that name for a target of its own";
   if (name == "tenon") return "the C++ code of a plugin of that name would clash with Tenon's";
-  return is_shipped(name) ? "a plugin that Tenon ships has that id" : std::string_view();
+  return is_shipped_plugin(name) ? "a plugin that Tenon ships has that id" : std::string_view();
+}
+
+/// A name becomes a file NAME.tenon.so, for which file systems have 255 bytes, and build tools add
+/// to that.
+Result<void> require_length(std::string_view what, std::string_view name) {
+  constexpr std::size_t kMost = 200;
+  if (name.size() <= kMost) return {};
+  return usage(
+      fmt::format(
+          "a {} of {} characters, '{}...', is too long", what, name.size(), name.substr(0, 32)),
+      fmt::format("it has at most {}: file names have 255 bytes", kMost));
 }
 
 Result<Project> project_of(const Arguments& arguments) {
   constexpr std::string_view kIdRule = "lower-case letters, digits and '-', a letter first";
   Project project;
   project.name = arguments.operands().front();
+  const auto device = arguments.value("device");
+  project.device = device.value_or("cpu");
+  TENON_TRY(require_length("plugin's name", project.name));
+  TENON_TRY(require_length("device kind", project.device));
   if (!is_id(project.name)) {
     return usage(fmt::format("'{}' cannot be a plugin's name", project.name),
                  fmt::format("a name is {}", kIdRule));
@@ -112,8 +114,6 @@ Result<Project> project_of(const Arguments& arguments) {
     return usage(fmt::format("'{}' cannot be a plugin's name: {}", project.name, fault),
                  "choose another name");
   }
-  const auto device = arguments.value("device");
-  project.device = device.value_or("cpu");
   if (!is_id(project.device)) {
     return usage(fmt::format("'{}' cannot be a device kind", project.device),
                  fmt::format("a kind is {}", kIdRule));
@@ -126,7 +126,7 @@ Result<Project> project_of(const Arguments& arguments) {
     return usage("'builtin' cannot be a device kind: it is the name of Tenon's own target",
                  "choose another kind");
   }
-  if (project.device != "cpu" && is_shipped(project.device)) {
+  if (project.device != "cpu" && is_shipped_plugin(project.device)) {
     return usage(fmt::format("'{}' cannot be the device kind of another plugin: "
                              "a plugin that Tenon ships owns it",
                              project.device),

@@ -33,11 +33,11 @@ Style style_of(int descriptor) {
   return style;
 }
 
-Console::Sink sink_of(std::FILE* file) {
-  return [file](std::string_view text) {
+Console::Sink sink_of(std::FILE* file, bool is_data) {
+  return [file, is_data](std::string_view text) {
     end_where_forked();
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fflush(file);
+    const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (std::fflush(file) == 0 && whole && is_data) note_output();
   };
 }
 
@@ -105,8 +105,8 @@ std::string as_shown(std::string_view text, const Style& style) {
 }
 
 Console Console::standard(std::FILE* out) {
-  return {sink_of(out),
-          sink_of(stderr),
+  return {sink_of(out, true),
+          sink_of(stderr, false),
           style_of(fileno(out)),
           style_of(STDERR_FILENO),
           isatty(STDERR_FILENO) != 0};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -81,6 +82,7 @@ class Doctor {
 
   const DoctorOptions& options_;
   Diagnosis out_;
+  bool is_shared_object_ = false;
 };
 
 bool Doctor::examine_file() {
@@ -90,6 +92,7 @@ bool Doctor::examine_file() {
     add("file", CheckVerdict::kFail, elf.error().text, "build it with tenon_add_plugin()");
     return false;
   }
+  is_shared_object_ = true;
   const std::string folder = std::filesystem::path(out_.path).parent_path().string();
   std::optional<std::string> fault = loader::distrust(out_.path, geteuid());
   if (!fault) fault = loader::distrust(folder, geteuid());
@@ -155,6 +158,8 @@ bool Doctor::examine_note(const loader::ElfFile& elf) {
 
 /// One check for each rule that fails or has something to report, and one for the others.
 void Doctor::lint() {
+  if (!is_shared_object_)
+    return skip("symbols", "not looked at in a file that cannot be read as a shared object");
   const std::string program = find_program("tenon-plugin-lint");
   if (program.empty()) return skip("symbols", "tenon-plugin-lint is not installed");
   const auto ran = run_child(program, {"--json", out_.path}, options_.timeout);
@@ -168,11 +173,14 @@ void Doctor::lint() {
             : fmt::format("tenon-plugin-lint ended with status {}: {}", ran->status, ran->err));
   }
   std::size_t held = 0;
+  std::size_t all = 0;
+  std::vector<std::string> left_out;
   for (const Json& file : report["files"]) {
     for (const Json& rule : file.value("rules", Json::array())) {
       const std::string verdict = rule.value("verdict", "");
       const Json hint = rule.value("hint", Json());
       const std::string name = "lint " + rule.value("rule", "");
+      ++all;
       if (verdict == "failed") {
         add(name,
             CheckVerdict::kFail,
@@ -182,10 +190,14 @@ void Doctor::lint() {
         pass(name, rule.value("text", ""));
       } else if (verdict == "passed") {
         ++held;
+      } else {
+        left_out.push_back(fmt::format("{}: {}", rule.value("rule", ""), rule.value("text", "")));
       }
     }
   }
-  pass("symbols", fmt::format("{} rules of tenon-plugin-lint hold", held));
+  std::string found = fmt::format("{} of {} rules of tenon-plugin-lint hold", held, all);
+  if (!left_out.empty()) found += fmt::format("; {}", fmt::join(left_out, "; "));
+  pass("symbols", std::move(found));
 }
 
 /// One row for a step of the child.

@@ -236,7 +236,9 @@ Result<GuardedMemory> GuardedMemory::over(DeviceTable& devices, std::span<const 
          },
          [state](Device device, void* memory, std::size_t size_bytes, void* stream) {
            state->free(device, memory, size_bytes, stream);
-         }}));
+         },
+         "the guarded memory of --check",
+         true}));
   }
   return GuardedMemory(std::move(state));
 }

@@ -46,4 +46,11 @@ std::string error_json(const Error& error) {
   return text_of(json);
 }
 
+std::string ended_json(const Error& error) {
+  Json json = document();
+  json["error"] = to_json(error);
+  for (const auto& [name, value] : error.fields()) json["error"][name] = text_or_null(value);
+  return text_of(json);
+}
+
 }  // namespace tenon::cli

@@ -12,5 +12,9 @@ inline constexpr int kJsonSchema = 1;
 
 /// {schema, error: {code, text, where, hint}}
 [[nodiscard]] std::string error_json(const Error& error);
+/// The same for an error that ended the process of the command, with the fields `plugin` and
+/// `stage`, the function of it that was running: {schema, error: {code, text, where, hint, plugin,
+/// stage}}
+[[nodiscard]] std::string ended_json(const Error& error);
 
 }  // namespace tenon::cli

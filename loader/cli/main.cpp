@@ -1,4 +1,5 @@
 // The entry of the `tenon` executable.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -37,5 +38,6 @@ bool loads_nothing(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (loads_nothing(words)) return run(words);
-  return tenon::cli::supervised([&] { return run(words); });
+  const bool as_json = std::find(words.begin(), words.end(), "--json") != words.end();
+  return tenon::cli::supervised([&] { return run(words); }, as_json);
 }

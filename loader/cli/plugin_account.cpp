@@ -141,6 +141,12 @@ std::string plugin_to_blame(const PluginAccount& account) {
   return loader::printable_line(plugin_in(current_text(account)));
 }
 
+std::string running_function(const PluginAccount& account) {
+  const std::string_view text = current_text(account);
+  const bool is_its_own = loader::printable_line(plugin_in(text)) == plugin_to_blame(account);
+  return account.inside.load() && is_its_own ? loader::printable_line(text) : std::string();
+}
+
 std::string place_text(const PluginAccount& account) {
   const std::string_view text = current_text(account);
   std::string where = "before any function of a plugin was called";

@@ -55,6 +55,8 @@ class AccountWatch final : public PluginCallWatch {
 /// "in launch of 'acme:fast'", as far as it is known, and whose code it was where that is
 /// another's.
 [[nodiscard]] std::string place_text(const PluginAccount& account);
+/// "launch of 'acme:fast'": the function that runs, of the plugin that is to blame; else empty.
+[[nodiscard]] std::string running_function(const PluginAccount& account);
 /// The id of the plugin whose code or function it was; empty where nobody knows.
 [[nodiscard]] std::string plugin_to_blame(const PluginAccount& account);
 

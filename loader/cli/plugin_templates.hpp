@@ -13,4 +13,7 @@ struct EmbeddedFile {
 };
 [[nodiscard]] std::span<const EmbeddedFile> plugin_templates() noexcept;
 
+/// Whether a plugin that Tenon ships has that id or owns that device kind.
+[[nodiscard]] bool is_shipped_plugin(std::string_view id) noexcept;
+
 }  // namespace tenon::cli

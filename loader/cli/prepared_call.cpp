@@ -92,8 +92,14 @@ Result<void> require_device(const Session& session, const PreparedCall& call) {
       if (table.find(entry.device)) names.push_back(entry.device.to_string());
     }
   }
-  std::string hint = fmt::format(
-      "available: {}", names.empty() ? "no device" : fmt::format("{}", fmt::join(names, ", ")));
+  std::vector<std::string> kinds;
+  for (const DeviceKindEntry* kind : table.kinds()) kinds.emplace_back(kind->kind.name());
+  std::string hint = table.kind(call.device.kind) == nullptr
+                         ? did_you_mean(call.device.kind.name(), kinds)
+                         : std::string();
+  if (!hint.empty()) hint += "; ";
+  hint += fmt::format("available: {}",
+                      names.empty() ? "no device" : fmt::format("{}", fmt::join(names, ", ")));
   const std::string key = fmt::format("devices.visible.{}", call.device.kind.name());
   if (const auto& visible = session.config().get(key); !visible.key.empty())
     hint += fmt::format("; {} ({}) is {}", key, visible.from(), visible.value.to_string());

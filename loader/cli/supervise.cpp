@@ -22,8 +22,10 @@
 
 #include <fmt/format.h>
 
+#include "json_text.hpp"
 #include "plugin_account.hpp"
 #include "process_state.hpp"
+#include "tenon/core/error.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -37,32 +39,69 @@ struct Account {
   std::atomic<int> status{1};        // what it came back with
   std::atomic<bool> by_exit{false};  // exit() was called while the work was not done
   std::atomic<bool> is_mute{false};  // what it had to say went nowhere
+  std::atomic<bool> wrote{false};    // stdout has data of the command
   PluginAccount plugins;
 };
 
 Account* account = nullptr;  // of this process and its parent, or of this one alone
 pid_t worker = 0;            // the process that does the work; 0: nobody said
 pid_t parent_of_worker = 0;  // in the worker: who waits for it
+bool wants_json = false;
 volatile std::sig_atomic_t child_to_signal = 0;
 // Which signals this process, the parent, was sent.
 std::array<volatile std::sig_atomic_t, NSIG> was_sent{};
 
-void write_error(std::string_view text) {
+void write_to(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t wrote = write(STDERR_FILENO, text.data(), text.size());
+    const ssize_t wrote = write(descriptor, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }
 
+void write_error(std::string_view text) { write_to(STDERR_FILENO, text); }
+
 std::string advice(const Account& of) {
   const std::string plugin = plugin_to_blame(of.plugins);
   return fmt::format(
-      "tenon: 'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
-      "--set-config plugins.disable={} leaves {} out\n",
+      "'tenon plugins doctor' says what is wrong with plugins as far as loading shows it; "
+      "--set-config plugins.disable={} leaves {} out",
       plugin.empty() ? "ID" : plugin,
       plugin.empty() ? "one" : "this one");
+}
+
+/// Last words on stderr: what happened, and what to do about it.
+void tell(const std::string& what, const std::string& advice) {
+  write_error(fmt::format("tenon: {}\n", what));
+  if (!advice.empty()) write_error(fmt::format("tenon: {}\n", advice));
+}
+
+/// The same as the document that stdout lacks, for who asked for JSON. A document of the work's own
+/// is there already where it wrote one.
+void tell_json(ErrorCode code, const std::string& what, const std::string& advice) {
+  if (!wants_json || account->wrote.load()) return;
+  // Whether anybody reads it does not change how this process ends.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  const std::string function = running_function(account->plugins);
+  write_to(STDOUT_FILENO,
+           ended_json(Error(code, what)
+                          .with_hint(advice)
+                          .with_where(function)
+                          .with("stage", function.substr(0, function.find(' ')))
+                          .with("plugin", plugin_to_blame(account->plugins))));
+}
+
+/// Whose fault an end is that nobody asked for, as far as it is known.
+ErrorCode blame() {
+  const PluginAccount& plugins = account->plugins;
+  const bool is_known = plugins.n_told.load() != 0 || !plugin_to_blame(plugins).empty();
+  return is_known ? ErrorCode::kPluginFailed : ErrorCode::kInternal;
+}
+
+std::string exit_text() {
+  return fmt::format("exit() was called {}; nothing is finished", place_text(account->plugins));
 }
 
 // exit() in a plugin runs this: the status of a process that has not done its work is not 0.
@@ -71,9 +110,7 @@ void tell_of_exit() {
   account->by_exit.store(true);
   note_caller(account->plugins);
   (void)std::fflush(stdout);
-  write_error(fmt::format("tenon: exit() was called {}; nothing is finished\n{}",
-                          place_text(account->plugins),
-                          advice(*account)));
+  tell(exit_text(), advice(*account));
   _exit(kFailed);
 }
 
@@ -161,10 +198,10 @@ std::string name_of_signal(int number) {
 
 int told_of_signal(int number) {
   if (is_asked_for(number)) {
-    if (account->plugins.inside.load() && !account->done.load()) {
-      write_error(fmt::format(
-          "tenon: interrupted {} ({})\n", place_text(account->plugins), name_of_signal(number)));
-    }
+    const std::string what =
+        fmt::format("interrupted {} ({})", place_text(account->plugins), name_of_signal(number));
+    if (account->plugins.inside.load() && !account->done.load()) tell(what, {});
+    if (number != SIGPIPE) tell_json(ErrorCode::kShutDown, what, {});
     return end_by(number);
   }
   const std::string plugin = plugin_to_blame(account->plugins);
@@ -175,36 +212,41 @@ int told_of_signal(int number) {
                                       plugin.empty() ? "most likely of a" : "of",
                                       plugin.empty() ? "" : " '" + plugin + "'")
                                 : place_text(account->plugins) + "; nothing is finished";
-  write_error(
-      fmt::format("tenon: ended by {} {}\n{}", name_of_signal(number), where, advice(*account)));
+  const std::string what = fmt::format("ended by {} {}", name_of_signal(number), where);
+  tell(what, advice(*account));
+  tell_json(blame(), what, advice(*account));
   return end_by(number);
 }
 
 int told_of_status(int status) {
   if (account->is_mute.load()) {
-    write_error(
-        fmt::format("tenon: a plugin closed the command's output, {}; what the command had "
-                    "to say is lost\n{}",
-                    place_text(account->plugins),
-                    advice(*account)));
+    const std::string what =
+        fmt::format("a plugin closed the command's output, {}; what the command had to say is lost",
+                    place_text(account->plugins));
+    tell(what, advice(*account));
+    tell_json(ErrorCode::kPluginFailed, what, advice(*account));
     return status == 0 ? kFailed : status;
   }
-  if (account->by_exit.load()) return status;
+  if (account->by_exit.load()) {  // which the child has told on stderr
+    tell_json(blame(), exit_text(), advice(*account));
+    return status;
+  }
   if (account->done.load()) {
     const int meant = account->status.load();
     if (status == meant) return status;
-    write_error(
-        fmt::format("tenon: the command was done with status {}, but a destructor or exit handler, "
-                    "most likely of a plugin, made it {}\n",
-                    meant,
-                    status));
+    tell(fmt::format("the command was done with status {}, but a destructor or exit handler, most "
+                     "likely of a plugin, made it {}",
+                     meant,
+                     status),
+         {});
     return status == 0 ? meant : status;
   }
-  write_error(
-      fmt::format("tenon: the process was ended with status {} (_exit) {}; nothing is finished\n{}",
+  const std::string what =
+      fmt::format("the process was ended with status {} (_exit) {}; nothing is finished",
                   status,
-                  place_text(account->plugins),
-                  advice(*account)));
+                  place_text(account->plugins));
+  tell(what, advice(*account));
+  tell_json(blame(), what, advice(*account));
   return status == 0 ? kFailed : status;
 }
 
@@ -243,7 +285,12 @@ void end_where_forked() noexcept {
   _exit(kFailed);
 }
 
-int supervised(const std::function<int()>& work) {
+void note_output() noexcept {
+  if (account != nullptr) account->wrote.store(true, std::memory_order_relaxed);
+}
+
+int supervised(const std::function<int()>& work, bool as_json) {
+  wants_json = as_json;
   void* const page =
       mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   static Account own;

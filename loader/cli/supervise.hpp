@@ -14,8 +14,15 @@ namespace tenon::cli {
 /// passed on; the child ends with this process. Under a debugger, and where no process can be
 /// made, the work is done here.
 ///
+/// `as_json`: where the work wrote no data to stdout before that, the error is written there, too,
+/// as ended_json() has it: PluginFailed, or Internal where no function of a plugin was called yet,
+/// or ShutDown where this process was sent the signal.
+///
 /// Must be called before there is a thread.
-int supervised(const std::function<int()>& work);
+int supervised(const std::function<int()>& work, bool as_json);
+
+/// The work has written data to stdout.
+void note_output() noexcept;
 
 /// The process that waits for this one, which does the work of supervised(); 0 where none does.
 [[nodiscard]] pid_t supervisor() noexcept;

@@ -47,6 +47,13 @@ void add_plugin(Table& table, const PluginRecord& plugin, const PluginListing& l
                         : one_line(plugin.reason),
                  ink_of(plugin.state));
   }
+  const auto none = listing.no_devices.find(plugin.id);
+  if (none != listing.no_devices.end()) {
+    for (const auto& [kind, reason] : none->second)
+      table.remark(fmt::format("no device of kind {}: {}", kind, one_line(reason)));
+  } else if (listing.devices && plugin.state == PluginState::kActive && plugin.kinds.empty()) {
+    table.remark("no devices: it owns no device kind");
+  }
   for (const RejectedRow& row : plugin.rejected_rows) {
     table.remark(fmt::format("left out: kernel type {} of {}, interface {}: {}",
                              row.key,
@@ -86,6 +93,11 @@ Json to_json(const PluginRecord& plugin, const PluginListing& listing) {
   if (listing.devices) {
     const auto found = listing.devices->find(plugin.id);
     json["devices"] = found == listing.devices->end() ? std::vector<std::string>{} : found->second;
+  }
+  json["no_devices"] = listing.devices ? Json::array() : Json(nullptr);
+  if (const auto none = listing.no_devices.find(plugin.id); none != listing.no_devices.end()) {
+    for (const auto& [kind, reason] : none->second)
+      json["no_devices"].push_back({{"kind", kind}, {"reason", reason}});
   }
   json["targets"] = plugin.targets;
   json["ops"] = plugin.ops;
@@ -134,6 +146,10 @@ std::string plugins_text(const PluginListing& listing, bool with_search, const S
   for (const SearchedPlace& place : listing.searched)
     text += fmt::format("  {}  ({})\n", one_line(place.path), one_line(place.from));
   if (listing.searched.empty()) text += "  nowhere\n";
+  if (listing.lacks_user_folder) {
+    text += paragraph(
+        "no user folder is searched: neither XDG_DATA_HOME nor HOME is an absolute path", 2, style);
+  }
   return text;
 }
 

@@ -18,11 +18,21 @@ struct SearchedPlace {
   std::string from;
 };
 
+/// A device kind that shows no device, and why.
+struct NoDevices {
+  std::string kind;
+  std::string reason;
+};
+
 struct PluginListing {
   std::vector<PluginRecord> plugins;
   std::vector<SearchedPlace> searched;
   /// Devices by plugin id; nothing where they were not asked for.
   std::optional<std::map<std::string, std::vector<std::string>>> devices;
+  /// By plugin id, as far as devices were asked for.
+  std::map<std::string, std::vector<NoDevices>> no_devices;
+  /// Nothing in the environment says where the user's folder is.
+  bool lacks_user_folder = false;
 };
 
 [[nodiscard]] std::string plugins_text(const PluginListing& listing,

@@ -83,9 +83,12 @@ std::optional<Arguments> parse(const std::vector<std::string>& words, std::strin
   return arguments;
 }
 
-int print(std::string_view text, std::FILE* to) {
-  const bool whole = std::fwrite(text.data(), 1, text.size(), to) == text.size();
-  return whole && std::fflush(to) == 0 ? 0 : 1;
+/// The exit status: a full disk or a closed pipe loses data, and that is no success.
+int print(std::string_view text) {
+  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (whole && std::fflush(stdout) == 0) return 0;
+  std::fputs("tenon-plugin-lint: the output could not be written whole\n", stderr);
+  return 1;
 }
 
 }  // namespace
@@ -95,15 +98,14 @@ int main(int argc, char** argv) {
   const auto arguments =
       parse(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), problem);
   if (!arguments) {
-    (void)print("tenon-plugin-lint: " + problem + "; see --help\n", stderr);
+    std::fputs(("tenon-plugin-lint: " + problem + "; see --help\n").c_str(), stderr);
     return 2;
   }
-  if (arguments->help) return print(kHelp, stdout);
+  if (arguments->help) return print(kHelp);
   const auto reports = tenon::lint::lint(arguments->files, arguments->beside);
   const bool failed = std::any_of(
       reports.begin(), reports.end(), [](const auto& report) { return report.failed(); });
-  const int status =
-      print(arguments->json ? tenon::lint::report_json(reports) : tenon::lint::report_text(reports),
-            stdout);
+  const int status = print(arguments->json ? tenon::lint::report_json(reports)
+                                           : tenon::lint::report_text(reports));
   return status != 0 || failed ? 1 : 0;
 }

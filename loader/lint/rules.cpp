@@ -93,6 +93,11 @@ std::string some_of(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string symbols_text(const std::vector<std::string>& names) {
+  return names.size() == 1 ? fmt::format("the symbol '{}'", names.front())
+                           : fmt::format("the symbols {}", some_of(names));
+}
+
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 std::string canonical(const std::string& path) {
@@ -244,8 +249,8 @@ void Linter::check_undefined(const Subject& subject) {
   } else if (!missing.empty()) {
     add(kUndefined,
         Verdict::kReported,
-        fmt::format("cannot tell whether {} are defined: {} not found on this machine",
-                    some_of(missing),
+        fmt::format("cannot tell what defines {}: not found on this machine: {}",
+                    symbols_text(missing),
                     some_of(lost)));
   }
   pass(kUndefined, "each is defined by a library that it names");

@@ -74,12 +74,10 @@ class NameCheck {
   void plugin_ids(const ConfigSetting& setting) {
     for (const std::string& id : config_.texts(setting.key)) plugin_id(id, setting);
   }
-  /// Patterns may be meant for plugins that other machines have: only what looks misspelt is told.
+  /// Globs may be meant for plugins that other machines have; an id names one plugin.
   void plugin_patterns(const ConfigSetting& setting) {
     for (const std::string& pattern : config_.texts(setting.key)) {
-      if (pattern.find_first_of("*?[") != std::string::npos || has(ids_, pattern)) continue;
-      if (const std::string near = did_you_mean(pattern, ids_); !near.empty())
-        warn(setting, fmt::format("no plugin '{}' was found; {}", pattern, near));
+      if (pattern.find_first_of("*?[") == std::string::npos) plugin_id(pattern, setting);
     }
   }
 

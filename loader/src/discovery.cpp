@@ -98,8 +98,10 @@ void Finder::visit(const NamedPath& place) {
   if (found) return visit_file(absolute.string(), place.from, {});
   struct stat link {};
   const bool dangling = lstat(absolute.c_str(), &link) == 0;
-  // A folder of the search path may be missing without a word; a file that somebody named may not.
-  if (dangling || reason != ENOENT || path.ends_with(".so")) {
+  // A folder of the search path may be missing without a word, below a home that is no folder, too;
+  // a file that somebody named may not.
+  const bool missing = reason == ENOENT || (reason == ENOTDIR && !place.asked_for);
+  if (dangling || !missing || path.ends_with(".so")) {
     return visit_file(absolute.string(), place.from, {});
   }
   result_.log.push_back({place.asked_for ? TENON_LOG_WARN : TENON_LOG_DEBUG,

@@ -81,6 +81,14 @@ std::string find_host_build() {
   return elf && !elf->build_id.empty() ? elf->build_id : "file " + identity_of(path);
 }
 
+/// A file replaces no folder: an empty one goes, another one is put aside, since what lies in it
+/// may be somebody's.
+void clear_of_folder(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(path, error))) return;
+  if (rmdir(path.c_str()) != 0) std::filesystem::rename(path, path + ".aside", error);
+}
+
 std::string text_in(const nlohmann::json& object, const char* name) {
   const auto at = object.find(name);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
@@ -141,6 +149,7 @@ ProbeFindings ProbeCache::get(const std::string& plugin_file,
     complaint = fmt::format("the findings of an earlier probe in '{}' are ignored: {}", path, why);
     return ProbeFindings();
   };
+  if (error == EINVAL) return ignore("it is no file; remove it, where this is said again");
   if (error != 0) return ignore(std::strerror(error));
   // Who can write here could pass a plugin off as tried.
   if (const auto fault = distrust(folder_, geteuid())) return ignore(*fault);
@@ -181,6 +190,7 @@ std::string ProbeCache::put(const std::string& plugin_file,
     return fmt::format("'{}': {}", folder_, *fault);
   const std::array parts{std::as_bytes(std::span(text.data(), text.size()))};
   const std::string path = path_of(plugin_file);
+  clear_of_folder(path);
   const std::string reason = write_atomically(path, parts, Existing::kReplace);
   return reason.empty() ? reason : fmt::format("'{}': {}", path, reason);
 }

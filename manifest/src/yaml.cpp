@@ -3,6 +3,7 @@
 #include "tenon/manifest/yaml.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <memory>
@@ -581,6 +582,15 @@ std::string normalized(std::string_view text) {
   return plain;
 }
 
+/// "ESC (0x1b)"
+std::string control_name(unsigned char byte) {
+  constexpr std::array<std::string_view, 32> kNames{
+      "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS",  "HT",  "LF",
+      "VT",  "FF",  "CR",  "SO",  "SI",  "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
+      "SYN", "ETB", "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US"};
+  return fmt::format("{} (0x{:02x})", byte < kNames.size() ? kNames.at(byte) : "DEL", byte);
+}
+
 bool refused_before_parsing(const Document& document,
                             const std::string& text,
                             const YamlScan& scan) {
@@ -590,11 +600,14 @@ bool refused_before_parsing(const Document& document,
         "",
         "",
         "yaml.encoding",
-        bad->control ? fmt::format("the file holds the control character 0x{:02x}", bad->byte)
-                     : fmt::format("the byte 0x{:02x} is not UTF-8", bad->byte));
-    d.found = fmt::format("0x{:02x}", bad->byte);
-    d.expected = "UTF-8 text";
-    d.hint = "save the file as UTF-8";
+        bad->control
+            ? fmt::format("the file holds the control character {}", control_name(bad->byte))
+            : fmt::format("the byte 0x{:02x} is not UTF-8", bad->byte));
+    d.found = bad->control ? control_name(bad->byte) : fmt::format("0x{:02x}", bad->byte);
+    d.expected = bad->control ? "text without control characters" : "UTF-8 text";
+    d.hint = bad->control
+                 ? fmt::format("take it out, or write it as \\x{:02X} in double quotes", bad->byte)
+                 : "save the file as UTF-8";
     return true;
   }
   if (scan.too_deep) {

@@ -25,6 +25,10 @@ class BuiltCommand {
   BuiltCommand() {
     variables_["TENON_PLUGIN_PATH"] = TENON_CPU_PLUGIN;
     variables_["PATH"] = "/usr/bin:/bin";
+    variables_["HOME"] = folder_.at("home");
+    variables_["XDG_CACHE_HOME"] = folder_.at("cache");
+    variables_["XDG_CONFIG_HOME"] = folder_.at("config");
+    variables_["XDG_DATA_HOME"] = folder_.at("data");
   }
 
   /// Sets a variable of the environment; an empty value takes it out.
@@ -52,10 +56,7 @@ class BuiltCommand {
                             const std::string& out_file = {}) const {
     std::vector<std::string> texts{TENON_EXECUTABLE};
     texts.insert(texts.end(), words.begin(), words.end());
-    std::vector<std::string> environment{"HOME=" + folder_.at("home"),
-                                         "XDG_CACHE_HOME=" + folder_.at("cache"),
-                                         "XDG_CONFIG_HOME=" + folder_.at("config"),
-                                         "XDG_DATA_HOME=" + folder_.at("data")};
+    std::vector<std::string> environment;
     for (const auto& [name, value] : variables_) {
       if (!value.empty()) environment.push_back(name + "=" + value);
     }

@@ -79,6 +79,54 @@ TEST_SUITE("cli/check_e2e") {
                 "in 80 bytes)");
   }
 
+  TEST_CASE("writing past the end of a workspace is found right behind what the kernel asked for") {
+    const WithLies tenon;
+    for (const char* device : {"cpu", "fake:1"}) {
+      INFO("device: ", device);
+      const Words words = checked("workspace_over", device, kSmall);
+      const auto json = tenon.json(words, 1);
+      REQUIRE(json["check"]["faults"].size() == 1);
+      const auto& fault = json["check"]["faults"][0];
+      CHECK(fault["kind"] == "past_end");
+      CHECK(fault["tensor"].is_null());
+      CHECK(fault["count"] == 4);
+      CHECK(contains(tenon.run(words).err,
+                     "kernel 'lies:workspace_over' wrote 4 bytes past the end of 100 bytes that "
+                     "were made for the call"));
+    }
+  }
+
+  TEST_CASE("memory that the check has none left of is not the application's to answer for") {
+    const BuiltCommand tenon;
+
+    // 400 TB, more than there are addresses for
+    const Ran ran = tenon.run(
+        {"run", "AddFwdOp", "self=10000000x1:f32~zeros", "other=1x10000000:f32~zeros", "--check"});
+
+    CHECK(ran.status == 1);
+    CHECK_MESSAGE(contains(ran.err, "the guarded memory of --check has none left"), ran.err);
+    CHECK_FALSE(contains(ran.err, "application"));
+  }
+
+  TEST_CASE("a script for which a reference kernel is no pass says so by a setting") {
+    const BuiltCommand tenon;
+    const Words add{"run", "AddFwdOp", "self=4:f32", "other=4:f32", "--check"};
+    Words by_reference = add;
+    by_reference.insert(by_reference.end(),
+                        {"--set-config", "ops.AddFwdOp.disable=[cpu:vector]", "--set-config"});
+
+    Words allowed = by_reference;
+    allowed.emplace_back("selection.reference=allow");
+    const auto json = tenon.json(allowed);
+    CHECK(json["check"]["compared"] == false);
+    Words refused = by_reference;
+    refused.emplace_back("selection.reference=error");
+    CHECK(tenon.run(refused).status == 1);
+    Words compared = add;
+    compared.insert(compared.end(), {"--set-config", "selection.reference=error"});
+    CHECK(tenon.json(compared)["check"]["compared"] == true);
+  }
+
   TEST_CASE("writing before the start of an output is found") {
     check_fault("under1", kSmall, "before_start", "output", 4, "wrote 4 bytes before the start");
   }

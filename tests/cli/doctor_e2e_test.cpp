@@ -127,6 +127,31 @@ TEST_SUITE("cli/doctor") {
     CHECK(command.run({"plugins", "doctor", TENON_CPU_PLUGIN, "--timeout", "soon"}).status == 2);
   }
 
+  TEST_CASE("nothing is said of the symbols of a file that is no shared object") {
+    const BuiltCommand command;
+    const std::string file = command.folder().at("text.tenon.so");
+    std::ofstream(file) << "no plugin";
+
+    const auto checks = checks_of(command.json({"plugins", "doctor", file}, 1));
+
+    CHECK(checks.at("file")["verdict"] == "fail");
+    CHECK(checks.at("symbols")["verdict"] == "skipped");
+    CHECK(checks.size() == 3);  // and load
+  }
+
+  TEST_CASE("the rules of the linter that hold are counted among all, with those left out") {
+    const BuiltCommand command;
+    auto checks = checks_of(command.json({"plugins", "doctor", TENON_CPU_PLUGIN}));
+
+    const std::string found = text(checks["symbols"], "found");
+    if (found == "tenon-plugin-lint is not installed") return;
+    CHECK_MESSAGE(
+        found ==
+            "10 of 11 rules of tenon-plugin-lint hold; library-clash: no other plugin was "
+            "given to compare with (--beside)",
+        found);
+  }
+
   TEST_CASE("a plugin that crashes or hangs is told with its step, and the command lives") {
     const BuiltCommand command;
     auto checks = checks_of(command.json({"plugins", "doctor", fake_path("constructor-abort")}, 1));
@@ -258,6 +283,29 @@ TEST_SUITE("cli/probes") {
     const Ran always = command.run(
         {"plugins", "--verbose", "--plugin-path", plugin, "--set-config=plugins.probe=always"});
     CHECK(count(always.err, "probe of " + plugin) == 1);
+  }
+
+  TEST_CASE("a folder in the place of what a probe found is told once and put aside") {
+    const BuiltCommand tenon;
+    (void)tenon.run({"plugins"});
+    const fs::path probes = tenon.folder().at("cache/tenon/probes");
+    REQUIRE(fs::exists(probes));
+    const fs::path entry = fs::directory_iterator(probes)->path();
+    for (const bool has_contents : {false, true}) {
+      CAPTURE(has_contents);
+      fs::remove_all(entry);
+      fs::create_directory(entry);
+      if (has_contents) std::ofstream(entry / "mine") << "kept";
+
+      const Ran first = tenon.run({"plugins"});
+      const Ran second = tenon.run({"plugins"});
+
+      CHECK(first.status == 0);
+      CHECK_MESSAGE(contains(first.err, "are ignored: it is no file"), first.err);
+      CHECK_MESSAGE(second.err.empty(), second.err);
+      CHECK(fs::is_regular_file(entry));
+      CHECK(fs::exists(entry.string() + ".aside/mine") == has_contents);
+    }
   }
 
   TEST_CASE("a crash is remembered until the file changes, and devices have a probe of their own") {

@@ -51,6 +51,56 @@ TEST_SUITE("cli/ended") {
     CHECK(Doer("refuse-quick").run("explain").status == 1);
   }
 
+  TEST_CASE("with --json an end that a plugin made is a document with its plugin and stage") {
+    const std::map<std::string, std::string> ends{
+        {"launch-exit", "exit() was called in launch of 'doer:doing'"},
+        {"build-quick", "the process was ended with status 0 (_exit) in build of 'doer:doing'"},
+        {"refuse-raw", "the process was ended with status 0 (_exit) in refuse of 'doer:doing'"},
+        {"launch-fault", "ended by SIGSEGV in launch of 'doer:doing'"},
+        {"build-abort", "ended by SIGABRT in build of 'doer:doing'"},
+        {"refuse-kill", "ended by SIGKILL in refuse of 'doer:doing'"},
+        {"init-abort", "ended by SIGABRT in init of 'doer'"}};
+    for (const auto& [deed, text] : ends) {
+      CAPTURE(deed);
+      const Doer doer(deed);
+      const Ran ran = doer.command().run({"run",
+                                          "AddFwdOp",
+                                          "self=4:f32",
+                                          "other=4:f32",
+                                          "--json",
+                                          "--set-config=plugins.probe=never",
+                                          "--plugin-path",
+                                          doer.path()});
+      CHECK(ran.status != 0);
+      const auto document = nlohmann::json::parse(ran.out, nullptr, false);
+      REQUIRE_MESSAGE(document.is_object(), ran.out);
+      CHECK(document["schema"] == 1);
+      const auto& error = document["error"];
+      CHECK(error["code"] == "PluginFailed");
+      CHECK(error["text"] == text + "; nothing is finished");
+      CHECK(error["plugin"] == "doer");
+      CHECK(error["stage"] == deed.substr(0, deed.find('-')));
+      CHECK(contains(error["hint"].get<std::string>(), "plugins.disable=doer"));
+      CHECK(contains(ran.err, text));
+    }
+  }
+
+  TEST_CASE("with --json an end after the work adds no second document") {
+    const Doer doer("destructor-abort");
+    const Ran ran = doer.command().run({"run",
+                                        "AddFwdOp",
+                                        "self=4:f32",
+                                        "other=4:f32",
+                                        "--json",
+                                        "--set-config=plugins.probe=never",
+                                        "--plugin-path",
+                                        doer.path()});
+    CHECK(ran.status == -SIGABRT);
+    const auto document = nlohmann::json::parse(ran.out, nullptr, false);
+    REQUIRE_MESSAGE(document.is_object(), ran.out);
+    CHECK(document["kernels"][0]["key"] == "doer:doing");
+  }
+
   TEST_CASE("a signal stays the command's end, and the function of the plugin is named") {
     const Ran fault = Doer("launch-fault").run();
     CHECK(fault.status == -SIGSEGV);
@@ -82,20 +132,30 @@ TEST_SUITE("cli/ended") {
   TEST_CASE("who interrupts a command learns what was running") {
     const Doer doer("launch-hang");
     std::string err;
+    std::string out;
+    const auto text_of = [&](const char* name) {
+      std::ifstream file(doer.command().folder().at(name));
+      return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    };
     // Nothing tells that it has come to the launch: a busy machine gets more time.
     for (int wait_ms = 500; wait_ms <= 16000 && !contains(err, "interrupted"); wait_ms *= 2) {
       const pid_t command = doer.command().start(
-          {"run", "AddFwdOp", "self=4:f32", "other=4:f32", "--plugin-path", doer.path()});
+          {"run", "AddFwdOp", "self=4:f32", "other=4:f32", "--json", "--plugin-path", doer.path()});
       std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
       CHECK(kill(command, SIGINT) == 0);
       int status = 0;
       REQUIRE(waitpid(command, &status, 0) == command);
       CHECK(WIFSIGNALED(status));
       CHECK(WTERMSIG(status) == SIGINT);
-      std::ifstream file(doer.command().folder().at("stderr"));
-      err.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+      err = text_of("stderr");
+      out = text_of("stdout");
     }
     CHECK_MESSAGE(contains(err, "interrupted in launch of 'doer:doing' (SIGINT)"), err);
+    const auto document = nlohmann::json::parse(out, nullptr, false);
+    REQUIRE_MESSAGE(document.is_object(), out);
+    CHECK(document["error"]["code"] == "ShutDown");
+    CHECK(document["error"]["plugin"] == "doer");
+    CHECK(document["error"]["stage"] == "launch");
   }
 
   TEST_CASE("a child that a plugin forks and that comes back is not the command") {

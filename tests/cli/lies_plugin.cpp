@@ -57,6 +57,16 @@ void traps(void* bytes) {
   (void)feenableexcept(FE_DIVBYZERO);
 }
 
+/// Writes its workspace of 100 bytes and 4 bytes past it.
+struct WorkspaceOver {
+  char* workspace;
+  std::uint64_t size_bytes;
+};
+void writes_past_workspace(void* bytes) {
+  const auto& a = *static_cast<const WorkspaceOver*>(bytes);
+  std::memset(a.workspace, 0, static_cast<std::size_t>(a.size_bytes + 4));
+}
+
 constexpr char kHonest[] = "honest", kOver2[] = "over2", kUnder1[] = "under1",
                kNowrite[] = "nowrite", kLeavesLast[] = "leaves_last",
                kChangesInput[] = "changes_input", kFillsGap[] = "fills_gap", kFlushes[] = "flushes",
@@ -82,6 +92,21 @@ struct Add : AnyAdd {
   }
 };
 
+struct AddOverWorkspace : AnyAdd {
+  static constexpr auto key = "workspace_over";
+  [[nodiscard]] std::uint64_t workspace_bytes() const { return 100; }
+  void launch(const tenon::Launch& launch) const {
+    tenon::test::enqueue(launch,
+                         writes_past_workspace,
+                         WorkspaceOver{tenon::test::from_fake_address(launch.workspace<char>()),
+                                       launch.workspace_bytes()});
+    tenon::test::enqueue(
+        launch,
+        tenon::test::run_add,
+        AddArguments{KeptView(launch[0]), KeptView(launch[1]), KeptView(launch[2]), 1});
+  }
+};
+
 }  // namespace
 
 TENON_PLUGIN(tenon::plugin("lies", "1.0.0")
@@ -94,4 +119,5 @@ TENON_PLUGIN(tenon::plugin("lies", "1.0.0")
                           Add<kFillsGap, fills_gap>,
                           Add<kFlushes, flushes>,
                           Add<kRoundsUp, rounds_up>,
-                          Add<kTraps, traps>>());
+                          Add<kTraps, traps>,
+                          AddOverWorkspace>());

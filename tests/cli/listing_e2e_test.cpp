@@ -55,6 +55,25 @@ TEST_SUITE("cli/listing_e2e") {
     CHECK(contains(ran.out, "TENON_PLUGIN_PATH"));
   }
 
+  TEST_CASE("a home that is no folder or not known is no plugin, and --search says so") {
+    BuiltCommand tenon;
+    tenon.with("TENON_PLUGIN_PATH", "").with("XDG_DATA_HOME", "");
+
+    tenon.with("HOME", "/dev/null");
+    const Ran no_folder = tenon.run({"plugins", "--search"});
+    CHECK(no_folder.status == 0);
+    CHECK_MESSAGE(no_folder.err.empty(), no_folder.err);
+    CHECK_FALSE(contains(no_folder.out, "rejected"));
+    CHECK(
+        contains(no_folder.out, "/dev/null/.local/share/tenon/plugins  (user folder; not there)"));
+    tenon.with("HOME", "");
+    const Ran unknown = tenon.run({"plugins", "--search"});
+    CHECK(unknown.status == 0);
+    CHECK_FALSE(contains(unknown.out, "(user folder"));
+    CHECK(contains(unknown.out,
+                   "no user folder is searched: neither XDG_DATA_HOME nor HOME is an absolute"));
+  }
+
   TEST_CASE("a plugin of another ABI is listed as rejected with the reason, and the rest works") {
     const BuiltCommand tenon;
 

@@ -130,6 +130,47 @@ TEST_SUITE("cli/mistakes_e2e") {
     CHECK(json["excluded"][0]["what"] == "alpha");
   }
 
+  TEST_CASE("a device kind that nobody owns is told with the nearest one") {
+    BuiltCommand tenon;
+    tenon.with("TENON_PLUGIN_PATH", std::string(TENON_CPU_PLUGIN) + ":" + TENON_MOCK_PLUGIN);
+
+    const Ran ran = tenon.run(with(kAdd, {"--device", "fkae:0"}));
+
+    CHECK(ran.status == 1);
+    CHECK_MESSAGE(contains(ran.err, "no plugin owns device kind 'fkae'"), ran.err);
+    CHECK_MESSAGE(contains(ran.err, "hint: did you mean 'fake'?; available: cpu:0, fake:0"),
+                  ran.err);
+  }
+
+  TEST_CASE("assumed facts of a kind that no plugin brings are told, with the way to one") {
+    const BuiltCommand tenon;
+    const auto ask = [&](const std::string& kind, Words more) {
+      std::ofstream(tenon.folder().at("facts.json"))
+          << R"({"schema": 1, "devices": [{"device": ")" << kind << R"(:0", "arch": "w1"}]})";
+      return tenon.run(
+          with(with({"explain", "AddFwdOp", "self=4:f32", "other=4:f32", "--assume", "facts.json"},
+                    more),
+               {}));
+    };
+
+    const Ran own = ask("widget", {});
+    CHECK(own.status == 1);
+    CHECK_MESSAGE(contains(own.err,
+                           "facts.json has facts of device kind 'widget', which no plugin in use "
+                           "brings: --plugin-path FILE adds one that is built already; "
+                           "docs/vendor/README.md says how to make one, and 'tenon new-plugin NAME "
+                           "--device widget' begins it"),
+                  own.err);
+    const auto json = nlohmann::json::parse(ask("widget", {"--json"}).out);
+    CHECK(contains(json["error"]["hint"].get<std::string>(), "has facts of device kind 'widget'"));
+    const Ran target = ask("widget", {"--target", "widget"});
+    CHECK(contains(target.err, "has facts of device kind 'widget'"));
+    const Ran shipped = ask("hip", {});
+    CHECK_MESSAGE(contains(shipped.err, "Tenon's sources have a plugin 'hip', and docs/gpu/README"),
+                  shipped.err);
+    CHECK_FALSE(contains(ask("cpu", {}).err, "has facts of"));
+  }
+
   TEST_CASE("a hidden device is not available, and the setting that hides it is named") {
     const BuiltCommand tenon;
     const Words hide{"--set-config", "devices.visible.cpu=[]"};

@@ -100,6 +100,34 @@ TEST_SUITE("cli/new_plugin") {
     CHECK_FALSE(fs::exists(folder.at("p")));
   }
 
+  TEST_CASE("a name that is longer than a file's can be is refused with the limit") {
+    const TempFolder folder;
+    for (const auto& words : {std::vector<std::string>{std::string(300, 'a')},
+                              std::vector<std::string>{"a", "--device", std::string(300, 'a')}}) {
+      std::vector<std::string> all{"new-plugin", "--into", folder.at("p")};
+      all.insert(all.end(), words.begin(), words.end());
+      const auto ran = run_tenon(all);
+      CHECK(ran.status == 2);
+      CHECK_MESSAGE(contains(ran.err, "of 300 characters, 'aaaa"), ran.err);
+      CHECK_MESSAGE(contains(ran.err, "at most 200: file names have 255 bytes"), ran.err);
+    }
+    CHECK_FALSE(fs::exists(folder.at("p")));
+    CHECK(run_tenon({"new-plugin", std::string(200, 'a'), "--into", folder.at("p")}).status == 0);
+  }
+
+  TEST_CASE("both languages begin with the same version") {
+    const TempFolder folder;
+    const auto project = [&](const std::string& language) {
+      const std::string place = folder.at(language);
+      REQUIRE(run_tenon({"new-plugin", "fast", "--lang", language, "--into", place}).status == 0);
+      return place;
+    };
+    CHECK(contains(text_of(project("c") + "/rows.c"), "TENON_PLUGIN_NOTE(\"fast\", \"0.1.0\")"));
+    CHECK(contains(text_of(folder.at("c/CMakeLists.txt")), "VERSION 0.1.0"));
+    CHECK(contains(text_of(project("c++") + "/entry.cpp"), "plugin(\"fast\", \"0.1.0\")"));
+    CHECK(contains(text_of(folder.at("c++/CMakeLists.txt")), "VERSION 0.1.0"));
+  }
+
   TEST_CASE("names that CMake keeps or that a shipped plugin has are refused with the reason") {
     const TempFolder folder;
     for (const char* name : {"all", "test", "clean", "help", "install", "package"}) {

@@ -88,6 +88,38 @@ TEST_SUITE("cli/streams_e2e") {
     CHECK(contains(ran.err, "'/dev/full' cannot be written: No space left on device"));
   }
 
+  TEST_CASE("no command that prints ends with success where its output is lost") {
+    const BuiltCommand tenon;
+    const std::string plugin = TENON_CPU_PLUGIN;
+    const std::string entries = TENON_MANIFEST_DIR;
+    for (const Words& words : {Words{"--version"},
+                               Words{"--help"},
+                               Words{"help", "run"},
+                               Words{"plugins"},
+                               Words{"plugins", "--help"},
+                               Words{"plugins", "inspect", plugin},
+                               Words{"plugins", "doctor", plugin},
+                               Words{"devices"},
+                               Words{"targets"},
+                               Words{"ops"},
+                               Words{"ops", "show", "AddFwdOp"},
+                               Words{"explain", "AddFwdOp", "self=4:f32", "other=4:f32"},
+                               Words{"infer", "AddFwdOp", "self=4:f32", "other=4:f32"},
+                               Words{"run", "AddFwdOp", "self=4:f32", "other=4:f32"},
+                               Words{"manifest", "check", entries, "--json"},
+                               Words{"manifest", "show", "AddFwdOp"},
+                               Words{"manifest", "cases", "AddFwdOp"},
+                               Words{"manifest", "schemas", "AddFwdOp"},
+                               Words{"config", "show"},
+                               Words{"config", "path", "--json"},
+                               Words{"new-plugin", "big-fast"}}) {
+      INFO("command: ", words.front(), " ", words.back());
+      const Ran ran = tenon.run(words, "/dev/full");
+      CHECK(ran.status == 1);
+      CHECK_MESSAGE(contains(ran.err, "the output could not be written whole"), ran.err);
+    }
+  }
+
   TEST_CASE("a file that may not grow leaves nothing behind, and the reason is said") {
     const BuiltCommand tenon;
     Ran ran;

@@ -181,6 +181,31 @@ TEST_SUITE("cli/view") {
     CHECK(json["plugins"][1]["devices"].empty());
   }
 
+  TEST_CASE("a plugin without devices says why in text and in JSON, once they were asked for") {
+    PluginListing listing;
+    PluginRecord widget;
+    widget.id = "widget";
+    widget.state = PluginState::kActive;
+    widget.kinds = {"widget"};
+    PluginRecord extra;
+    extra.id = "extra";
+    extra.state = PluginState::kActive;
+    listing.plugins = {widget, extra};
+    CHECK_FALSE(contains(plugins_text(listing, false, {}), "no device"));
+    CHECK(nlohmann::json::parse(plugins_json(listing))["plugins"][0]["no_devices"].is_null());
+
+    listing.devices.emplace();
+    listing.no_devices["widget"] = {{"widget", "the driver\nis too old"}};
+
+    const std::string text = plugins_text(listing, false, {});
+    CHECK_MESSAGE(contains(text, "no device of kind widget: the driver\\x0ais too old"), text);
+    CHECK_MESSAGE(contains(text, "no devices: it owns no device kind"), text);
+    const auto json = nlohmann::json::parse(plugins_json(listing));
+    CHECK(json["plugins"][0]["no_devices"][0]["kind"] == "widget");
+    CHECK(json["plugins"][0]["no_devices"][0]["reason"] == "the driver\nis too old");
+    CHECK(json["plugins"][1]["no_devices"].empty());
+  }
+
   TEST_CASE(
       "devices are listed with the same card under another kind, and kinds without one with the "
       "reason") {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <utility>
@@ -60,6 +61,21 @@ void check_failed(const std::string& name, std::string_view rule, std::string_vi
 }  // namespace
 
 TEST_SUITE("lint/rules") {
+  TEST_CASE("a symbol of a library that is not here is named as one, and nothing is decided") {
+    const std::string alone = std::string(TENON_LINTED) + "/alone.tenon.so";
+    std::filesystem::copy_file(
+        linted("ships-1"), alone, std::filesystem::copy_options::overwrite_existing);
+
+    const auto reports = lint({alone}, {});
+
+    REQUIRE(reports.size() == 1);
+    CHECK_FALSE(reports.front().failed());
+    CHECK(rows(reports.front(), "undefined-symbols") ==
+          "reported: cannot tell what defines the symbol 'shipped_number': not found on this "
+          "machine: libshipped.so.1\n");
+    std::filesystem::remove(alone);
+  }
+
   TEST_CASE("a sound plugin passes every rule and nothing is reported of it") {
     const FileReport report = report_of("sound");
     CAPTURE(report_text({report}));

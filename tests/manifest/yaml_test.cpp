@@ -253,7 +253,13 @@ TEST_SUITE("manifest/yaml") {
           "UTF-8 text; save the file as UTF-8");
     CHECK(fault("a: \xc0\xaf").rule == "yaml.encoding");
     CHECK(fault("a: \xed\xa0\x80").rule == "yaml.encoding");
-    CHECK(fault(std::string_view("a: \0b", 5)).text == "the file holds the control character 0x00");
+    CHECK(fault(std::string_view("a: \0b", 5)).text ==
+          "the file holds the control character NUL (0x00)");
+    CHECK(line_of("a: x\nb: \"\x1b[1m\"\n") ==
+          "f.yaml:2:5: error: the file holds the control character ESC (0x1b) [yaml.encoding]; "
+          "found ESC (0x1b); expected text without control characters; take it out, or write it "
+          "as \\x1B in double quotes");
+    CHECK(fault("a: \x7f").found == "DEL (0x7f)");
     CHECK(good("a: é\nb: \xf0\x9f\x98\x80\n").find("a")->value == Value("é"));
   }
 

@@ -254,6 +254,20 @@ TEST_SUITE("core/registry/selection") {
     }
   }
 
+  TEST_CASE("a refusal without a code has another reason, in its text as in its code") {
+    Bench b;
+    b.add("acme", "any");
+    b.add("acme", "terse").refuse = [](const tenon_device&, const tenon_call&, tenon_reason&) {
+      return TENON_REFUSED;
+    };
+
+    const SelectionResult result = b.run();
+
+    CHECK(winner_of(result) == "acme:any");
+    CHECK(b.report("acme:terse").reason.code == TENON_REASON_OTHER);
+    CHECK(b.report("acme:terse").reason.text == "refused without a text (OTHER)");
+  }
+
   TEST_CASE("precedence is transitive, also through keys that are refused or absent") {
     Bench b;
     b.add("a", "first").preferred_over = {"gone:middle"};

@@ -93,6 +93,37 @@ TEST_SUITE("device memory") {
     }
   }
 
+  TEST_CASE("an allocator that wants workspaces apart is asked for each in its own size") {
+    static Pool pool;  // this thread keeps workspaces beyond the world
+    {
+      World w;
+      FakeRow& row = w.row("fast");
+      row.workspace_bytes = 1000;
+      Seen seen;
+      seen.watch(row);
+      w.publish();
+      DeviceAllocator apart = pool.allocator();
+      apart.name = "the watched pool";
+      apart.separate_workspaces = true;
+      REQUIRE(w.engine->devices().set_allocator(w.fake.kind, std::move(apart)));
+      Op op = w.make();
+
+      for (int call = 0; call < 3; ++call) {
+        REQUIRE(op.call({{"x", w.tensor({3})}}));
+        REQUIRE(pool.live.count(seen.workspace) == 1);
+        CHECK(pool.live[seen.workspace] == 1000);
+      }
+
+      CHECK(pool.given == 7);  // an input and an output each, one workspace that is used again
+      pool.empty = true;
+      const auto out_of_memory = w.engine->devices().make_tensor(DType::kFloat32, {3}, w.fake);
+      REQUIRE_FALSE(out_of_memory);
+      CHECK(out_of_memory.error().message().find("the watched pool has none left") !=
+            std::string::npos);
+      pool.empty = false;
+    }
+  }
+
   TEST_CASE("an allocator comes before the first memory, and is whole") {
     World w;
     w.row("fast");

@@ -80,6 +80,11 @@ struct DeviceAllocator {
   std::function<void*(Device device, std::size_t size_bytes, void* stream)> alloc;
   /// Takes back what alloc gave, with the same size, once `stream` has passed this point.
   std::function<void(Device device, void* memory, std::size_t size_bytes, void* stream)> free;
+  /// Who has no memory left, in the error that says so.
+  std::string name = "the application's allocator";
+  /// Each workspace is asked for by itself and in the very size that its kernel named, not as part
+  /// of a larger block: for an allocator that watches the ends of what it gives.
+  bool separate_workspaces = false;
 };
 
 /// All device kinds of a Runtime. Devices are enumerated at first need, once per kind.
@@ -104,6 +109,8 @@ class DeviceTable {
   /// of the kind is asked for. @errors UsageError: a function is missing, memory was given already;
   /// DeviceError: no such kind.
   Result<void> set_allocator(DeviceKind kind, DeviceAllocator allocator);
+  /// Whether the device's memory comes from an allocator that wants workspaces apart.
+  [[nodiscard]] bool separates_workspaces(const DeviceEntry& device) const;
 
   [[nodiscard]] const DeviceKindEntry* kind(DeviceKind kind) const;
   [[nodiscard]] std::vector<const DeviceKindEntry*> kinds() const;
