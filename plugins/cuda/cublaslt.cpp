@@ -74,6 +74,24 @@ void check_cublaslt(cublasStatus_t status, const char* what) {
                 std::string(what) + ": cuBLASLt says " + cublaslt().status_string(status));
 }
 
+void check_cublaslt(cublasStatus_t status,
+                    const char* what,
+                    int device_index,
+                    cudaStream_t stream) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  // The library has a runtime of its own, so the last error of ours knows nothing of it. The stream
+  // does; one that captures must not be asked.
+  if (!gpu::captures(device_index, stream)) {
+    const cudaError_t earlier = cudaStreamQuery(stream);
+    if (earlier == cudaErrorNotReady) {
+      gpu::forget(earlier);
+    } else {
+      gpu::check(earlier, what, device_index);
+    }
+  }
+  check_cublaslt(status, what);
+}
+
 cublasLtHandle_t cublaslt_handle(int device_index) {
   constexpr std::size_t kMostDevices = 64;
   static std::mutex mutex;

@@ -33,11 +33,17 @@ struct CublasLt {
 /// Sets the option's value; before the first call of cublaslt().
 void set_cublaslt_path(std::string path);
 
-/// The handle of a device, made at its first use and kept for the process.
-/// @errors throws Failure LIBRARY words with UNAVAILABLE.
+/// The handle of a device, made at its first use and kept for the process. Only where
+/// cublaslt().is_there().
+/// Errors   throws what check_cublaslt does.
 [[nodiscard]] cublasLtHandle_t cublaslt_handle(int device_index);
 
-/// Throws a Failure with the library's words.
+/// Throws a Failure with the library's words: OUT_OF_MEMORY where it could not allocate, else
+/// DEVICE.
 void check_cublaslt(cublasStatus_t status, const char* what);
+/// The same after work was given to a stream of the device, which is current. An error of earlier
+/// work, which the library's status does not tell, is told as such and marks the device where it
+/// ends it.
+void check_cublaslt(cublasStatus_t status, const char* what, int device_index, cudaStream_t stream);
 
 }  // namespace tenon::cuda

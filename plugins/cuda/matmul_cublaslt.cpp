@@ -4,9 +4,11 @@
 // turned around: out^T = b^T a^T, with b as its A and a as its B.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cublaslt.hpp"
 #include "host/product.hpp"
@@ -106,6 +108,7 @@ class Plan {
            void* d,
            void* workspace,
            std::uint64_t workspace_bytes,
+           int device_index,
            cudaStream_t stream) const {
     const float one = 1;
     const float none = 0;
@@ -125,7 +128,9 @@ class Plan {
                                      workspace,
                                      std::min(workspace_bytes, choice_.workspaceSize),
                                      stream),
-                   "launching matmul");
+                   "launching matmul",
+                   device_index,
+                   stream);
   }
 
  private:
@@ -149,6 +154,10 @@ class Plan {
                      "describing a preference");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+    // Parts of a sum are added as float, not in the output's type: it is rounded once.
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE |
+                                      CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, problem.align_bytes[0]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, problem.align_bytes[1]);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, problem.align_bytes[2]);
@@ -245,6 +254,12 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
     }
   }
 
+  ~MatMulCublasLt() {
+    for (const std::atomic<const Plan*>& slot : later_) delete slot.load(std::memory_order_acquire);
+  }
+  MatMulCublasLt(const MatMulCublasLt&) = delete;
+  MatMulCublasLt& operator=(const MatMulCublasLt&) = delete;
+
   /// That of the plans made here; a plan made at a launch may ask for all of it, too.
   [[nodiscard]] static std::uint64_t workspace_bytes() { return kMostWorkspace; }
 
@@ -258,8 +273,9 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
     const bool done = problem && (one_step ? run(*problem, product, launch)
                                            : run_one_by_one(*problem, product, launch));
     if (done) return;
+    const gpu::Status pending = gpu::pending_error();
     gpu::launch_matmul_tiles(gpu::element_of(launch[2].dtype()), product, gpu::stream_of(launch));
-    gpu::check_launch("launching matmul", launch.device().index());
+    gpu::check_launch("launching matmul", launch.device().index(), pending);
   }
 
  private:
@@ -340,14 +356,39 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
                product.out,
                launch.workspace(),
                launch.workspace_bytes(),
+               launch.device().index(),
                gpu::stream_of(launch));
       return true;
     };
     for (std::size_t i = 0; i < count_; ++i) {
       if (plans_[i]->problem() == problem) return start(*plans_[i]);
     }
-    const auto plan = Plan::make(handle_, problem);
-    return plan != nullptr && start(*plan);
+    const Planned planned = plan_for(problem);
+    return planned.plan != nullptr && start(*planned.plan);
+  }
+
+  /// A plan, and its owner where nothing else keeps it.
+  struct Planned {
+    const Plan* plan = nullptr;
+    std::unique_ptr<Plan> owned;
+  };
+  /// That of other strides than the dense ones: the first few are kept, never replaced, so that
+  /// launches find them without a lock and without allocating.
+  Planned plan_for(const Problem& problem) const {
+    for (const std::atomic<const Plan*>& slot : later_) {
+      const Plan* known = slot.load(std::memory_order_acquire);
+      if (known == nullptr) break;
+      if (known->problem() == problem) return {known, nullptr};
+    }
+    auto made = Plan::make(handle_, problem);
+    if (made == nullptr) return {};
+    for (std::atomic<const Plan*>& slot : later_) {
+      const Plan* none = nullptr;
+      if (slot.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel))
+        return {made.release(), nullptr};
+    }
+    const Plan* const plan = made.get();
+    return {plan, std::move(made)};
   }
 
   bool run_one_by_one(const Problem& problem, const Product& product, const Launch& launch) const {
@@ -355,7 +396,8 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
     Problem single = problem;
     const auto element_bytes = static_cast<std::int64_t>(launch[2].dtype().size_bytes());
     single.align_bytes.fill(static_cast<std::uint32_t>(element_bytes));
-    const auto plan = Plan::make(handle_, single);
+    const Planned planned = plan_for(single);
+    const Plan* const plan = planned.plan;
     if (plan == nullptr) return false;
     for (std::int64_t batch = 0; batch < product.batch.count; ++batch) {
       std::int64_t rest = batch;
@@ -372,6 +414,7 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
                 static_cast<char*>(product.out) + start[2],
                 launch.workspace(),
                 launch.workspace_bytes(),
+                launch.device().index(),
                 gpu::stream_of(launch));
     }
     return true;
@@ -382,6 +425,7 @@ class MatMulCublasLt : public gpu::GpuKernel<contracts::matmul_fwd::Call> {
   std::array<std::uint32_t, 3> align_;  ///< of the library's A, B and D
   std::array<std::unique_ptr<Plan>, 4> plans_;
   std::size_t count_ = 0;
+  mutable std::array<std::atomic<const Plan*>, 16> later_{};  ///< owned
 };
 
 }  // namespace

@@ -112,12 +112,9 @@ __device__ inline E5M2 nearest<E5M2>(float value) {
   return E5M2{float8_bits<2, 15, 0x7b>(value)};
 }
 
-#if defined(__CUDA_ARCH__)
-#if __CUDA_ARCH__ >= 890
+#if TENON_GPU_PTX >= 890
 #define TENON_GPU_HAS_FLOAT8_PAIRS 1
-#endif
-#endif
-#if !defined(TENON_GPU_HAS_FLOAT8_PAIRS)
+#else
 #define TENON_GPU_HAS_FLOAT8_PAIRS 0
 #endif
 

@@ -125,8 +125,9 @@ void on_device(const Launch& launch, const char* what, Body body) {
   const std::int32_t device = launch.device().index();
   const Current current(device);
   require_stream_of(device, stream_of(launch));
+  const Status pending = pending_error();
   body();
-  check_launch(what, device);
+  check_launch(what, device, pending);
 }
 
 }  // namespace tenon::gpu

@@ -2,7 +2,8 @@
 #include "host/check.hpp"
 
 #include <array>
-#include <mutex>
+#include <atomic>
+#include <cstdint>
 
 #include "host/identity.hpp"
 
@@ -27,8 +28,9 @@ std::string name_of(std::int32_t device_index) {
 }  // namespace
 
 std::string words_of(Status status) {
-  const char* name = TENON_GPU(GetErrorName)(status);
-  const char* text = TENON_GPU(GetErrorString)(status);
+  status = exact(status);
+  const char* name = error_name(status);
+  const char* text = error_text(status);
   std::string words = name == nullptr ? "status " + std::to_string(static_cast<int>(status)) : name;
   if (text != nullptr && words != text) words += std::string(": ") + text;
   return words;
@@ -40,6 +42,7 @@ bool ends_device(Status status) {
   // process in an inconsistent state".
   switch (static_cast<int>(status)) {
     case 214:  // uncorrectable ECC
+    case 226:  // contained: like 214, other contexts go on
     case 700:  // illegal address
     case 702:  // launch timeout
     case 709:  // context is destroyed
@@ -50,6 +53,9 @@ bool ends_device(Status status) {
     case 717:  // invalid address space
     case 718:  // invalid program counter
     case 719:  // launch failure
+    case 721:  // tensor memory was not given back
+    case 810:  // the MPS server ended this client
+    case 911:  // a device outside of the GPU failed
       return true;
     default:
       return false;
@@ -76,9 +82,10 @@ Loss& loss_of(std::int32_t device_index) {
 }
 
 void fail(Status status, const char* what, std::int32_t device_index) {
+  status = exact(status);
   const std::string device = name_of(device_index);
   if (status == kOutOfMemory) {
-    static_cast<void>(TENON_GPU(GetLastError)());  // it is reported here, and only here
+    forget(status);  // it is reported here, and only here
     throw Failure(TENON_OUT_OF_MEMORY,
                   std::string(what) + " on " + device + ": " + words_of(status));
   }
@@ -90,40 +97,73 @@ void fail(Status status, const char* what, std::int32_t device_index) {
     throw Failure(TENON_DEVICE,
                   device + " cannot go on in this process: " + why + ", which showed in " + what);
   }
-  static_cast<void>(TENON_GPU(GetLastError)());
-  throw Failure(TENON_DEVICE, std::string(what) + " on " + device + ": " + words_of(status));
+  const std::string words = words_of(status);
+  forget(status);
+  throw Failure(TENON_DEVICE, std::string(what) + " on " + device + ": " + words);
 }
 
-void check_launch(const char* what, std::int32_t device_index) {
-  const Status status = TENON_GPU(GetLastError)();
-  if (status != kSuccess) fail(status, what, device_index);
+void forget(Status status) {
+  if (peek_error() == exact(status)) static_cast<void>(take_error());
 }
 
-void require_stream_of(std::int32_t device_index, Stream stream) {
-  if (device_count() < 2) return;
-  // Asking takes half as long as a launch. A handle that was given back and made again on another
-  // device meanwhile is refused by the runtime itself, in its words.
-  struct Seen {
-    Stream stream = nullptr;
-    std::int32_t device = -1;
-  };
-  static thread_local Seen seen;
-  if (seen.stream == stream && seen.device == device_index) return;
-  // A stream that captures must not be asked: that would end the capture.
+void check_launch(const char* what, std::int32_t device_index, Status pending) {
+  const Status status = kSharedRuntime ? peek_error() : take_error();
+  if (status == kSuccess) return;
+  if (kSharedRuntime && status == pending && !ends_device(status)) return;
+  fail(status, what, device_index);
+}
+
+bool captures(std::int32_t device_index, Stream stream) {
   auto state = TENON_GPU(StreamCaptureStatusNone);
   check(TENON_GPU(StreamIsCapturing)(stream, &state),
         "asking whether a stream captures",
         device_index);
-  if (state != TENON_GPU(StreamCaptureStatusNone)) return;
+  return state != TENON_GPU(StreamCaptureStatusNone);
+}
+
+int device_of_stream(std::int32_t device_index, Stream stream) {
   int device = -1;
+  // Being asked would end a capture.
+  if (captures(device_index, stream)) return device;
   check(stream_device(stream, &device), "asking for the device of a stream", device_index);
-  if (device == device_index) {
-    seen = {stream, device_index};
-    return;
-  }
+  return device;
+}
+
+namespace {
+
+/// Counts streams that were given back through the plugin.
+std::atomic<std::uint64_t> streams_ended{0};
+
+/// False of a stream that captures, of which nothing is known.
+bool is_known_of(std::int32_t device_index, Stream stream) {
+  const int device = device_of_stream(device_index, stream);
+  if (device == -1) return false;
+  if (device == device_index) return true;
   throw Failure(
       TENON_INVALID_ARGUMENT,
       "the stream is one of " + name_of(device) + ", and the call is on " + name_of(device_index));
+}
+
+}  // namespace
+
+void forget_streams() { streams_ended.fetch_add(1, std::memory_order_relaxed); }
+
+void require_stream_now(std::int32_t device_index, Stream stream) {
+  if (device_count() > 1) static_cast<void>(is_known_of(device_index, stream));
+}
+
+void require_stream_of(std::int32_t device_index, Stream stream) {
+  if (device_count() < 2) return;
+  // Asking takes half as long as a launch.
+  struct Seen {
+    Stream stream = nullptr;
+    std::int32_t device = -1;
+    std::uint64_t ended = 0;
+  };
+  static thread_local Seen seen;
+  const std::uint64_t ended = streams_ended.load(std::memory_order_relaxed);
+  if (seen.stream == stream && seen.device == device_index && seen.ended == ended) return;
+  if (is_known_of(device_index, stream)) seen = {stream, device_index, ended};
 }
 
 Current::Current(std::int32_t device_index) {

@@ -9,7 +9,7 @@
 
 namespace tenon::gpu {
 
-/// "cudaErrorInvalidValue: invalid argument"
+/// "cudaErrorInvalidValue: invalid argument". Of a call's status at once, before the next call.
 [[nodiscard]] std::string words_of(Status status);
 
 /// Whether no later call on the device can succeed in this process.
@@ -36,12 +36,33 @@ class Loss {
 inline void check(Status status, const char* what, std::int32_t device_index) {
   if (status != kSuccess) fail(status, what, device_index);
 }
-/// After a kernel was enqueued: what the runtime says at once.
-void check_launch(const char* what, std::int32_t device_index);
+/// Takes an error back that a call has left behind and that is none: the last error, where it is
+/// this one. One that the application left stays.
+void forget(Status status);
 
-/// Throws INVALID_ARGUMENT unless the stream is one of the device: the runtime would take another
-/// device's stream and run the work there.
+/// The error that is pending before a launch. Where the runtime is shared with the application, it
+/// is the application's, and not asked for elsewhere.
+[[nodiscard]] inline Status pending_error() { return kSharedRuntime ? peek_error() : kSuccess; }
+/// After a kernel was enqueued: what the runtime says at once. An error that was pending before is
+/// left where it is, unless it ends the device.
+void check_launch(const char* what, std::int32_t device_index, Status pending);
+
+/// Whether the stream records a graph.
+[[nodiscard]] bool captures(std::int32_t device_index, Stream stream);
+/// The device that a stream belongs to; -1 of one that captures, which must not be asked.
+[[nodiscard]] int device_of_stream(std::int32_t device_index, Stream stream);
+
+/// Throws INVALID_ARGUMENT unless the stream is one of the device. CUDA refuses a kernel on a
+/// stream that is not of the current device, but runs copies and fills there, behind other work
+/// than the caller meant (CUDA Programming Guide, "Stream and Event Behavior"). For launches:
+/// remembers the thread's last stream. What this cannot see is left to the runtime, which refuses
+/// the launch: a stream that captures, and a handle that the application gave back and made again
+/// on another device.
 void require_stream_of(std::int32_t device_index, Stream stream);
+/// For copies and fills, which nobody else would refuse: asks every time.
+void require_stream_now(std::int32_t device_index, Stream stream);
+/// A stream was given back: what threads remember of streams counts no longer.
+void forget_streams();
 
 /// Makes a device current and puts back the one that was.
 class Current {

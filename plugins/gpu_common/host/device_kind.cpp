@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <string>
 
@@ -34,6 +35,10 @@ struct GpuDevices::PerDevice {
   MemPool pool{};
   std::mutex peers_mutex;
   std::vector<std::int32_t> peers;  // devices that may read this one's pool
+
+  KeptMemory kept;
+  std::mutex streams_mutex;
+  std::vector<Stream> streams;  // made by stream_create, not given back yet
 
   std::atomic<std::uint64_t> allocations{0};
   std::atomic<std::uint64_t> frees{0};
@@ -102,7 +107,19 @@ class AllocationsAllowed {
 }  // namespace
 
 GpuDevices::GpuDevices(Host host) : host_(host) {}
-GpuDevices::~GpuDevices() = default;
+GpuDevices::~GpuDevices() {
+  // Nothing is in use any more; what cannot be given back goes with the process.
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    if (!devices_[i]->kept.any() || loss_of(index).is_lost()) continue;
+    try {
+      const Current current(index);
+      if (TENON_GPU(DeviceSynchronize)() == kSuccess) give_back_idle(index);
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+}
 
 GpuDevices::PerDevice& GpuDevices::per_device(std::int32_t index) {
   const std::lock_guard lock(mutex_);
@@ -115,9 +132,9 @@ DeviceCount GpuDevices::count() {
   int found = 0;  // the runtime leaves it untouched on some errors
   const Status status = TENON_GPU(GetDeviceCount)(&found);
   if (status == kSuccess && found > 0) return static_cast<std::uint32_t>(found);
-  static_cast<void>(TENON_GPU(GetLastError)());
   static thread_local std::string why;
   why = status == kSuccess ? "the runtime reports no device" : words_of(status);
+  if (status != kSuccess) forget(status);
   // No device, no driver, a driver too old: each runtime has its own numbers for them, and with any
   // of them there is nothing to use.
   return no_devices(why.c_str());
@@ -175,6 +192,13 @@ Stream GpuDevices::stream_of(const DeviceFacts& device, void* stream) {
   return static_cast<Stream>(stream);
 }
 
+Stream GpuDevices::stream_now(const DeviceFacts& device, void* stream) {
+  auto* const own = static_cast<Stream>(stream_default(device));
+  if (stream == nullptr || stream == own) return own;
+  require_stream_now(index_of(device), static_cast<Stream>(stream));
+  return static_cast<Stream>(stream);
+}
+
 void* GpuDevices::stream_default(const DeviceFacts& device) {
   const std::int32_t index = index_of(device);
   PerDevice& mine = per_device(index);
@@ -206,8 +230,9 @@ void* GpuDevices::alloc(const DeviceFacts& device,
         properties.allocType = kPinnedAllocation;
         properties.location.type = kDeviceLocation;
         properties.location.id = index;
-        if (TENON_GPU(MemPoolCreate)(&mine.pool, &properties) != kSuccess) {
-          static_cast<void>(TENON_GPU(GetLastError)());
+        if (const Status refused = TENON_GPU(MemPoolCreate)(&mine.pool, &properties);
+            refused != kSuccess) {
+          forget(refused);
           return;
         }
         // Keep what is freed: the next call needs it again.
@@ -223,6 +248,7 @@ void* GpuDevices::alloc(const DeviceFacts& device,
                       "the stream captures, and memory that is made in a capture lives within a "
                       "replay only: give outputs, or hold a tenon::CaptureScope");
       }
+      if (mine.kept.any()) give_back(index, static_cast<Stream>(stream));
       if (mine.has_pool) {
         check(TENON_GPU(MallocFromPoolAsync)(&memory, size, mine.pool, stream_of(device, stream)),
               what.c_str(),
@@ -257,18 +283,62 @@ void GpuDevices::free(const DeviceFacts& device,
   const std::int32_t index = index_of(device);
   PerDevice& mine = per_device(index);
   const Current current(index);
-  const char* what = "freeing memory";
-  if (memory_kind == TENON_MEMORY_DEVICE && mine.has_pool) {
-    check(TENON_GPU(FreeAsync)(memory, stream_of(device, stream)), what, index);
+  const Kept piece{memory, size_bytes, memory_kind, stream_of(device, stream)};
+  // A graph can free only what it allocated, and waiting for the stream would end the capture.
+  if (captures(index, piece.stream)) return mine.kept.keep(piece);
+  check(release(index, piece), "freeing memory", index);
+  if (mine.kept.any()) give_back(index, piece.stream);
+}
+
+/// Frees behind the work of the piece's stream, which does not capture.
+Status GpuDevices::release(std::int32_t device_index, const Kept& piece) {
+  PerDevice& mine = per_device(device_index);
+  Status status = kSuccess;
+  if (piece.memory_kind == TENON_MEMORY_DEVICE && mine.has_pool) {
+    status = TENON_GPU(FreeAsync)(piece.memory, piece.stream);
   } else {
-    check(TENON_GPU(StreamSynchronize)(stream_of(device, stream)), what, index);
+    const AllocationsAllowed allowed;  // another stream of this thread may capture
+    status = TENON_GPU(StreamSynchronize)(piece.stream);
+    if (status != kSuccess) return status;
     mine.synchronizations.fetch_add(1, std::memory_order_relaxed);
-    check(memory_kind == TENON_MEMORY_PINNED ? host_free(memory) : TENON_GPU(Free)(memory),
-          what,
-          index);
+    status = piece.memory_kind == TENON_MEMORY_PINNED ? host_free(piece.memory)
+                                                      : TENON_GPU(Free)(piece.memory);
   }
+  if (status != kSuccess) return status;
   mine.frees.fetch_add(1, std::memory_order_relaxed);
-  mine.live_bytes.fetch_sub(std::max<std::uint64_t>(size_bytes, 1), std::memory_order_relaxed);
+  mine.live_bytes.fetch_sub(std::max<std::uint64_t>(piece.size_bytes, 1),
+                            std::memory_order_relaxed);
+  return status;
+}
+
+/// Gives back what was kept for streams that no longer capture: the one that a call names, and
+/// those that the plugin made. The device is current.
+void GpuDevices::give_back(std::int32_t device_index, Stream named) {
+  PerDevice& mine = per_device(device_index);
+  for (const Stream stream : mine.kept.streams()) {
+    const auto is_own = [&] {
+      const std::lock_guard lock(mine.streams_mutex);
+      return stream == mine.default_stream ||
+             std::find(mine.streams.begin(), mine.streams.end(), stream) != mine.streams.end();
+    };
+    if (stream != named && !is_own()) continue;
+    if (captures(device_index, stream)) continue;
+    for (const Kept& piece : mine.kept.take([&](const Kept& it) { return it.stream == stream; })) {
+      // The call that happens to come by has nothing to do with a failure here.
+      if (const Status status = release(device_index, piece); status != kSuccess) forget(status);
+    }
+  }
+}
+
+/// After all work of the device is done: behind no stream in particular.
+void GpuDevices::give_back_idle(std::int32_t device_index) {
+  PerDevice& mine = per_device(device_index);
+  const Stream own = mine.default_stream;
+  if (own == nullptr || captures(device_index, own)) return;
+  for (Kept piece : mine.kept.take([](const Kept&) { return true; })) {
+    piece.stream = own;
+    if (const Status status = release(device_index, piece); status != kSuccess) forget(status);
+  }
 }
 
 /// Lets copies between two devices go past the host where the hardware can.
@@ -278,20 +348,23 @@ void GpuDevices::allow_peer(std::int32_t reader, std::int32_t owner) {
   if (std::find(mine.peers.begin(), mine.peers.end(), reader) != mine.peers.end()) return;
   mine.peers.push_back(reader);
   int can = 0;
-  if (TENON_GPU(DeviceCanAccessPeer)(&can, reader, owner) == kSuccess && can != 0) {
+  const auto ignore = [](Status status) {  // "enabled already" is no error
+    if (status != kSuccess) forget(status);
+  };
+  ignore(TENON_GPU(DeviceCanAccessPeer)(&can, reader, owner));
+  if (can != 0) {
     const Current current(reader);
-    static_cast<void>(TENON_GPU(DeviceEnablePeerAccess)(owner, 0));
+    ignore(TENON_GPU(DeviceEnablePeerAccess)(owner, 0));
 #if defined(TENON_GPU_CUDA)
     if (mine.has_pool) {
       cudaMemAccessDesc access{};
       access.location.type = cudaMemLocationTypeDevice;
       access.location.id = reader;
       access.flags = cudaMemAccessFlagsProtReadWrite;
-      static_cast<void>(cudaMemPoolSetAccess(mine.pool, &access, 1));
+      ignore(cudaMemPoolSetAccess(mine.pool, &access, 1));
     }
 #endif
   }
-  static_cast<void>(TENON_GPU(GetLastError)());  // "enabled already" is no error
 }
 
 void GpuDevices::copy(const DeviceFacts& dst_device,
@@ -303,12 +376,18 @@ void GpuDevices::copy(const DeviceFacts& dst_device,
   if (size_bytes == 0) return;
   const bool to_mine = is_mine(dst_device);
   const bool from_mine = is_mine(src_device);
-  const DeviceFacts& owner = to_mine ? dst_device : src_device;
+  const bool across = to_mine && from_mine && dst_device.index() != src_device.index();
+  // Between two devices the stream may be either's.
+  const bool of_source =
+      !to_mine ||
+      (across && stream != nullptr &&
+       device_of_stream(index_of(dst_device), static_cast<Stream>(stream)) == index_of(src_device));
+  const DeviceFacts& owner = of_source ? src_device : dst_device;
   const std::int32_t index = index_of(owner);
   const Current current(index);
   const std::string what = "copying " + std::to_string(size_bytes) + " bytes";
-  const Stream on = stream_of(owner, stream);
-  if (to_mine && from_mine && dst_device.index() != src_device.index()) {
+  const Stream on = stream_now(owner, stream);
+  if (across) {
     allow_peer(dst_device.index(), src_device.index());
     allow_peer(src_device.index(), dst_device.index());
     check(TENON_GPU(MemcpyPeerAsync)(
@@ -330,7 +409,7 @@ void GpuDevices::fill(const DeviceFacts& device,
                       void* stream) {
   if (size_bytes == 0) return;
   const Current current(index_of(device));
-  check(TENON_GPU(MemsetAsync)(dst, value, size_bytes, stream_of(device, stream)),
+  check(TENON_GPU(MemsetAsync)(dst, value, size_bytes, stream_now(device, stream)),
         "filling memory",
         index_of(device));
 }
@@ -350,12 +429,23 @@ void* GpuDevices::stream_create(const DeviceFacts& device) {
   check(TENON_GPU(StreamCreateWithFlags)(&stream, TENON_GPU(StreamNonBlocking)),
         "making a stream",
         index_of(device));
+  PerDevice& mine = per_device(index_of(device));
+  const std::lock_guard lock(mine.streams_mutex);
+  mine.streams.push_back(stream);
   return stream;
 }
 
 void GpuDevices::stream_destroy(const DeviceFacts& device, void* stream) {
   if (stream == nullptr || stream == stream_default(device)) return;
   const Current current(index_of(device));
+  PerDevice& mine = per_device(index_of(device));
+  if (mine.kept.any()) give_back(index_of(device), static_cast<Stream>(stream));
+  {
+    const std::lock_guard lock(mine.streams_mutex);
+    mine.streams.erase(std::remove(mine.streams.begin(), mine.streams.end(), stream),
+                       mine.streams.end());
+  }
+  forget_streams();
   check(TENON_GPU(StreamDestroy)(static_cast<Stream>(stream)),
         "giving back a stream",
         index_of(device));
@@ -363,10 +453,11 @@ void GpuDevices::stream_destroy(const DeviceFacts& device, void* stream) {
 
 void GpuDevices::stream_synchronize(const DeviceFacts& device, void* stream) {
   const Current current(index_of(device));
-  per_device(index_of(device)).synchronizations.fetch_add(1, std::memory_order_relaxed);
-  check(TENON_GPU(StreamSynchronize)(stream_of(device, stream)),
-        "waiting for a stream",
-        index_of(device));
+  PerDevice& mine = per_device(index_of(device));
+  mine.synchronizations.fetch_add(1, std::memory_order_relaxed);
+  const Stream on = stream_of(device, stream);
+  check(TENON_GPU(StreamSynchronize)(on), "waiting for a stream", index_of(device));
+  if (mine.kept.any()) give_back(index_of(device), on);
 }
 
 void GpuDevices::stream_wait_event(const DeviceFacts& device, void* stream, void* event) {
@@ -378,11 +469,7 @@ void GpuDevices::stream_wait_event(const DeviceFacts& device, void* stream, void
 
 bool GpuDevices::stream_is_capturing(const DeviceFacts& device, void* stream) {
   const Current current(index_of(device));
-  auto state = TENON_GPU(StreamCaptureStatusNone);
-  check(TENON_GPU(StreamIsCapturing)(stream_of(device, stream), &state),
-        "asking whether a stream captures",
-        index_of(device));
-  return state != TENON_GPU(StreamCaptureStatusNone);
+  return captures(index_of(device), stream_of(device, stream));
 }
 
 void* GpuDevices::event_create(const DeviceFacts& device) {
@@ -405,7 +492,7 @@ bool GpuDevices::event_query(const DeviceFacts& device, void* event) {
   const Current current(index_of(device));
   const Status status = TENON_GPU(EventQuery)(static_cast<Event>(event));
   if (status == kNotReady) {
-    static_cast<void>(TENON_GPU(GetLastError)());
+    forget(status);
     return false;
   }
   check(status, "asking whether an event has passed", index_of(device));
@@ -430,8 +517,10 @@ void GpuDevices::event_destroy(const DeviceFacts& device, void* event) {
 
 void GpuDevices::synchronize(const DeviceFacts& device) {
   const Current current(index_of(device));
-  per_device(index_of(device)).synchronizations.fetch_add(1, std::memory_order_relaxed);
+  PerDevice& mine = per_device(index_of(device));
+  mine.synchronizations.fetch_add(1, std::memory_order_relaxed);
   check(TENON_GPU(DeviceSynchronize)(), "waiting for the device", index_of(device));
+  if (mine.kept.any()) give_back_idle(index_of(device));
 }
 
 void GpuDevices::last_error(const DeviceFacts& device, bool clear) {
@@ -443,7 +532,7 @@ void GpuDevices::last_error(const DeviceFacts& device, bool clear) {
         std::string(kKind) + ":" + std::to_string(index) + " is lost since " + loss.why());
   }
   const Current current(index);
-  const Status status = clear ? TENON_GPU(GetLastError)() : TENON_GPU(PeekAtLastError)();
+  const Status status = clear ? take_error() : peek_error();
   if (status == kSuccess) return;
   if (ends_device(status)) fail(status, "looking for errors", index);
   throw Failure(
@@ -455,6 +544,9 @@ void GpuDevices::last_error(const DeviceFacts& device, bool clear) {
 
 void GpuDevices::graph_begin(std::int32_t device_index, void* stream) {
   const Current current(device_index);
+  require_stream_now(device_index, static_cast<Stream>(stream));
+  if (captures(device_index, static_cast<Stream>(stream)))
+    throw Failure(TENON_INVALID_ARGUMENT, "the stream captures already");
   check(TENON_GPU(StreamBeginCapture)(static_cast<Stream>(stream),
                                       TENON_GPU(StreamCaptureModeThreadLocal)),
         "beginning a capture",
@@ -463,6 +555,8 @@ void GpuDevices::graph_begin(std::int32_t device_index, void* stream) {
 
 void* GpuDevices::graph_end(std::int32_t device_index, void* stream) {
   const Current current(device_index);
+  if (!captures(device_index, static_cast<Stream>(stream)))
+    throw Failure(TENON_INVALID_ARGUMENT, "the stream does not capture");
   Graph graph{};
   check(TENON_GPU(StreamEndCapture)(static_cast<Stream>(stream), &graph),
         "ending a capture",
@@ -471,11 +565,14 @@ void* GpuDevices::graph_end(std::int32_t device_index, void* stream) {
   const Status status = graph_instantiate(&executable, graph);
   static_cast<void>(TENON_GPU(GraphDestroy)(graph));
   check(status, "making a captured graph ready", device_index);
+  if (KeptMemory& kept = per_device(device_index).kept; kept.any())
+    give_back(device_index, static_cast<Stream>(stream));
   return executable;
 }
 
 void GpuDevices::graph_launch(std::int32_t device_index, void* graph, void* stream) {
   const Current current(device_index);
+  require_stream_of(device_index, static_cast<Stream>(stream));
   check(TENON_GPU(GraphLaunch)(static_cast<GraphExec>(graph), static_cast<Stream>(stream)),
         "launching a graph",
         device_index);
@@ -494,8 +591,9 @@ void GpuDevices::delay(std::int32_t device_index, void* stream, std::uint64_t de
   if (mine.clock_khz == 0) {
     mine.clock_khz = attribute(kClockRate, device_index, "asking for the clock");
   }
+  const Status pending = pending_error();
   launch_delay(static_cast<Stream>(stream), delay_ns, mine.clock_khz);
-  check_launch("launching the delay", device_index);
+  check_launch("launching the delay", device_index, pending);
 }
 
 void GpuDevices::read_counters(std::int32_t device_index, tenon_device_counters& out) {

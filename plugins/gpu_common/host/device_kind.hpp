@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/identity.hpp"
+#include "host/kept_memory.hpp"
 #include "host/runtime.hpp"
 #include "tenon/plugin/device_kind.hpp"
 
@@ -17,6 +18,10 @@ namespace tenon::gpu {
 /// Memory   `device` is stream-ordered, from a pool of the plugin's own that keeps what is freed;
 ///          where the driver has no pools, from the driver at once, which waits for the device.
 ///          `pinned` and `managed` are the runtime's; freeing them waits for the stream.
+///          What is freed on a stream that captures is kept, and given back by a later alloc, free,
+///          graph_end or synchronisation, when that stream no longer captures. A stream that the
+///          application made itself is asked only where it is named again: nobody else knows
+///          whether it still exists.
 /// Streams  a stream handle is the runtime's own (cudaStream_t, hipStream_t), and any copy of the
 ///          same runtime in the process may use it. The default stream is one that the plugin
 ///          makes, non-blocking.
@@ -83,8 +88,12 @@ class GpuDevices {
  private:
   struct PerDevice;
   PerDevice& per_device(std::int32_t index);
-  Stream stream_of(const DeviceFacts& device, void* stream);
+  Stream stream_of(const DeviceFacts& device, void* stream);   ///< checked as for a launch
+  Stream stream_now(const DeviceFacts& device, void* stream);  ///< checked as for a copy
   void allow_peer(std::int32_t reader, std::int32_t owner);
+  Status release(std::int32_t device_index, const Kept& piece);
+  void give_back(std::int32_t device_index, Stream named);
+  void give_back_idle(std::int32_t device_index);
 
   Host host_;
   std::mutex mutex_;  // guards devices_ while it grows

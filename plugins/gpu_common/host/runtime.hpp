@@ -122,6 +122,34 @@ inline Status graph_instantiate(GraphExec* out, Graph graph) {
 }
 #endif
 
+/// Whether the application's calls and the plugin's reach one library, and so one last error.
+/// CUDA's is linked into the plugin.
+inline constexpr bool kSharedRuntime = TENON_GPU_IS_NVIDIA == 0;
+
+// Of errors. HIP's headers for NVIDIA make "unknown error" of each that they do not list; the
+// numbers are the same.
+#if TENON_GPU_IS_NVIDIA && defined(TENON_GPU_HIP)
+inline Status peek_error() { return static_cast<Status>(cudaPeekAtLastError()); }
+inline Status take_error() { return static_cast<Status>(cudaGetLastError()); }
+inline const char* error_name(Status status) {
+  return cudaGetErrorName(static_cast<cudaError_t>(status));
+}
+inline const char* error_text(Status status) {
+  return cudaGetErrorString(static_cast<cudaError_t>(status));
+}
+/// What the driver said where a call that has just returned says "unknown error".
+inline Status exact(Status status) {
+  const Status last = status == hipErrorUnknown ? peek_error() : kSuccess;
+  return last == kSuccess ? status : last;
+}
+#else
+inline Status peek_error() { return TENON_GPU(PeekAtLastError)(); }
+inline Status take_error() { return TENON_GPU(GetLastError)(); }
+inline const char* error_name(Status status) { return TENON_GPU(GetErrorName)(status); }
+inline const char* error_text(Status status) { return TENON_GPU(GetErrorString)(status); }
+inline Status exact(Status status) { return status; }
+#endif
+
 #if TENON_GPU_IS_NVIDIA
 using CaptureMode = cudaStreamCaptureMode;
 #else

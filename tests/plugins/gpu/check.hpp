@@ -154,7 +154,8 @@ void check_two_cards(Bench& bench);
 void check_errors(Bench& bench,
                   const std::string& program,
                   const std::vector<std::string>& plugins);
-/// In a process of its own: makes a kernel read an illegal address, and says what was reported.
-int provoke_illegal_address(Bench& bench);
+/// In a process of its own: makes a kernel read an illegal address, and says what was reported, by
+/// a synchronisation or by a matrix product that comes after it.
+int provoke_illegal_address(Bench& bench, bool met_by_product);
 
 }  // namespace tenon::gpu_check

@@ -125,6 +125,31 @@ std::string captured_without_scope(Bench& bench, Graphs& graphs, Ready& ready) {
   return next ? std::string() : "the call after it: " + next.error().to_string();
 }
 
+/// A tensor whose last owner goes while its stream captures: the capture is whole, and the memory
+/// is given back behind it.
+std::string let_go_in_capture(Bench& bench, Graphs& graphs) {
+  const auto* test = bench.extension<tenon_device_test>(TENON_EXTENSION_DEVICE_TEST);
+  const auto live_bytes = [&] {
+    tenon_device_counters counters{};
+    counters.struct_size = sizeof(counters);
+    tenon_reason reason = empty_reason();
+    test->counters(bench.kind().context, &bench.entry().launch, &counters, &reason);
+    return counters.live_bytes;
+  };
+  const std::uint64_t before = live_bytes();
+  Tensor made = must(
+      bench.devices().make_tensor(DType::kUInt8, Dims{1 << 20}, bench.device(), graphs.stream()));
+  graphs.begin();
+  made = Tensor();
+  void* const captured = graphs.end();
+  if (captured == nullptr) return "the capture was lost";
+  graphs.give_back(captured);
+  const std::uint64_t after = live_bytes();
+  if (after != before)
+    return "bytes in use went from " + std::to_string(before) + " to " + std::to_string(after);
+  return {};
+}
+
 /// An application's pool on top of the owner's functions.
 struct Pool {
   explicit Pool(const tenon_device_kind& owner, const tenon_device& on) : kind(owner), device(on) {}
@@ -226,6 +251,7 @@ void check_memory(Bench& bench, const std::vector<std::string>& plugins) {
     must(ready->op.call_into(ready->arguments, {&warm, 1}));
     must(on_stream(bench.device(), graphs.stream(), [&] { return (*ready)(); }));
     tell(bench, "scope: none", captured_without_scope(bench, graphs, *ready));
+    tell(bench, "let go in a capture", let_go_in_capture(bench, graphs));
   }
   tell(bench, "allocator", with_allocator(bench, plugins));
   tell(bench, "fork", in_forked_child(bench));

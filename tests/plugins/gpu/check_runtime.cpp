@@ -1,8 +1,10 @@
 // What a device does around kernels: the second call, streams, capture, errors.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "check.hpp"
 #include "samples.hpp"
@@ -164,10 +166,14 @@ void check_capture(Bench& bench) {
   kind.stream_destroy(kind.context, device, stream, &reason);
 }
 
-int provoke_illegal_address(Bench& bench) {
-  const Call call = sample_calls().front();
-  auto ready = make_ready(bench, call, "");
+int provoke_illegal_address(Bench& bench, bool met_by_product) {
+  const std::vector<Call> calls = sample_calls();
+  auto ready = make_ready(bench, calls.front(), "");
   must((*ready)());
+  const auto product_call = std::find_if(
+      calls.begin(), calls.end(), [](const Call& each) { return each.op == "MatMulFwdOp"; });
+  auto product = make_ready(bench, *product_call, "");
+  must((*product)());
   must(bench.devices().synchronize(bench.entry()));
   TensorView bad = ready->inputs.front().view();
   // An address that nothing is mapped at.
@@ -177,8 +183,12 @@ int provoke_illegal_address(Bench& bench) {
   ready->views[0] = &bad;
   const auto launched = (*ready)();
   std::printf("    the launch: %s\n", launched ? "accepted" : launched.error().to_string().c_str());
-  const auto waited = bench.devices().synchronize(bench.entry());
-  std::printf("    waiting: %s\n", waited ? "no error" : waited.error().to_string().c_str());
+  // Long enough for the kernel to have failed.
+  if (met_by_product) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto waited = met_by_product ? (*product)() : bench.devices().synchronize(bench.entry());
+  std::printf("    %s: %s\n",
+              met_by_product ? "a product after it" : "waiting",
+              waited ? "no error" : waited.error().to_string().c_str());
   ready->views[0] = &ready->inputs.front().view();
   const auto next = (*ready)();
   std::printf("    the next call: %s\n", next ? "no error" : next.error().to_string().c_str());
@@ -192,6 +202,38 @@ int provoke_illegal_address(Bench& bench) {
   // Without the destructors: their device is gone.
   std::_Exit(launched && !waited && !next && lost ? 0 : 1);
 }
+
+namespace {
+
+/// Streams of the first card, named with memory of both: a copy between them takes one of either, a
+/// fill on the second takes none of the first.
+void check_streams_of_two(Bench& bench, const DeviceEntry& second, void* there, const void* here) {
+  const tenon_device_kind& kind = bench.kind();
+  const tenon_device* first = &bench.entry().launch;
+  constexpr std::uint64_t kBytes = 4096;
+  tenon_reason reason = empty_reason();
+  void* stream = nullptr;
+  kind.stream_create(kind.context, first, &stream, &reason);
+  const tenon_status copied =
+      kind.copy(kind.context, &second.launch, there, first, here, kBytes, stream, &reason);
+  const tenon_status waited = kind.stream_synchronize(kind.context, first, stream, &reason);
+  if (copied == TENON_OK && waited == TENON_OK) {
+    bench.tally().pass("two cards: a copy on a stream of the source", 0);
+  } else {
+    bench.tally().fail("two cards: a copy on a stream of the source", reason.text);
+  }
+  const tenon_status filled =
+      kind.fill(kind.context, &second.launch, there, 0, kBytes, stream, &reason);
+  if (filled == TENON_INVALID_ARGUMENT) {
+    bench.tally().pass("two cards: a fill on a stream of the other", 0);
+  } else {
+    bench.tally().fail("two cards: a fill on a stream of the other",
+                       "status " + std::to_string(filled));
+  }
+  kind.stream_destroy(kind.context, first, stream, &reason);
+}
+
+}  // namespace
 
 void check_two_cards(Bench& bench) {
   DeviceTable& devices = bench.devices();
@@ -219,6 +261,8 @@ void check_two_cards(Bench& bench) {
   } else {
     bench.tally().fail(group + "a copy from one to the other", "other bytes arrived");
   }
+
+  check_streams_of_two(bench, **found, there.view().first(), here.storage()->memory());
 
   // A call on the second card, whatever card is current; and one with a stream of the first.
   const Dims shape{64, 1024};
@@ -293,16 +337,21 @@ void check_errors(Bench& bench,
   }
   const auto absent = bench.devices().find(Device{bench.device().kind, 99});
   std::printf("  device 99: %s\n", absent ? "found" : absent.error().to_string().c_str());
-  std::printf("  an illegal address, in a process of its own:\n");
-  std::fflush(stdout);
-  std::string command =
-      "'" + program + "' --illegal --kind " + std::string(bench.device().kind.name());
-  for (const std::string& plugin : plugins) command += " --plugin '" + plugin + "'";
-  const int ended = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
-  if (ended == 0) {
-    bench.tally().pass("errors: illegal address", 0);
-  } else {
-    bench.tally().fail("errors: illegal address", "see above");
+  for (const bool met_by_product : {false, true}) {
+    std::printf("  an illegal address, in a process of its own:\n");
+    std::fflush(stdout);
+    std::string command =
+        "'" + program + "' --illegal --kind " + std::string(bench.device().kind.name());
+    if (met_by_product) command += " --met-by-product";
+    for (const std::string& plugin : plugins) command += " --plugin '" + plugin + "'";
+    const int ended = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+    const std::string group =
+        met_by_product ? "errors: illegal address, met by a product" : "errors: illegal address";
+    if (ended == 0) {
+      bench.tally().pass(group, 0);
+    } else {
+      bench.tally().fail(group, "see above");
+    }
   }
 }
 

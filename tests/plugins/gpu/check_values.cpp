@@ -199,6 +199,38 @@ Call norm_call(bool centered,
   return call;
 }
 
+/// Rows whose squares are beyond float's range, or vanish, in each division among threads; every
+/// third row is an ordinary one.
+void check_norm_far(Bench& bench, bool centered, DType dtype, std::mt19937_64& random) {
+  const std::size_t element = size_bytes_of(dtype);
+  const auto whole = 8192 / static_cast<std::int64_t>(element);
+  for (const double size : {1e20, 1e-25}) {
+    for (const Dims& shape : {Dims{7, 40},
+                              Dims{9, 1024},
+                              Dims{300, 2048},
+                              Dims{300, 8192},
+                              Dims{1700, whole},
+                              Dims{5, 1000}}) {
+      Call call = norm_call(centered,
+                            shape,
+                            Layout::kDense,
+                            Layout::kDense,
+                            dtype,
+                            true,
+                            false,
+                            Values::kNormal,
+                            random);
+      call.params[1] = {"eps", Value(0.0)};
+      auto* at = call.inputs[0].second.view().first();
+      for (std::int64_t i = 0; i < shape[0] * shape[1]; ++i, at += element) {
+        if (i / shape[1] % 3 == 2) continue;
+        store_from_double(dtype, at, load_as_double(dtype, at) * size);
+      }
+      bench.check(call, shape.to_string() + (size > 1 ? " huge" : " tiny"));
+    }
+  }
+}
+
 void check_norm(Bench& bench, bool centered) {
   std::mt19937_64 random(14);
   for (const DType dtype : kFloats) {
@@ -224,6 +256,7 @@ void check_norm(Bench& bench, bool centered) {
     check(Dims{2, 3, 72}, Layout::kDense, Layout::kDense, false, false, Values::kNormal);
     check(Dims{7, 128}, Layout::kDense, Layout::kDense, false, true, Values::kNormal);
     check(Dims{9, 128}, Layout::kDense, Layout::kDense, true, true, Values::kSpecial);
+    if (dtype != DType::kFloat16) check_norm_far(bench, centered, dtype, random);
     for (const Layout in : kReadable) {
       for (const Layout out : kWritable) check(Dims{6, 40}, in, out, true, true, Values::kNormal);
     }

@@ -20,6 +20,7 @@ struct Arguments {
   std::vector<std::string> kinds;
   std::vector<std::string> parts;
   bool illegal = false;
+  bool met_by_product = false;
 };
 
 Arguments parse(int count, char** texts) {
@@ -30,6 +31,10 @@ Arguments parse(int count, char** texts) {
     const std::string value = i + 1 < count ? texts[i + 1] : "";
     if (text == "--illegal") {
       out.illegal = true;
+      continue;
+    }
+    if (text == "--met-by-product") {
+      out.met_by_product = true;
       continue;
     }
     ++i;
@@ -141,7 +146,7 @@ int main(int count, char** texts) {
   const Arguments arguments = parse(count, texts);
   if (arguments.illegal) {
     Bench bench(make_runtime(arguments), Device{DeviceKind::of(arguments.kinds.front()), 0});
-    return provoke_illegal_address(bench);
+    return provoke_illegal_address(bench, arguments.met_by_product);
   }
   print_devices(make_runtime(arguments));
   bool fine = true;

@@ -12,6 +12,16 @@
 // NOLINTBEGIN: spells names that are not ours.
 #define __device__
 #define __global__
+#define __shared__ static  // one block runs at a time
+#define __launch_bounds__(...)
+// Of the block that a test runs, set by it.
+inline thread_local tenon::emulated::Index blockIdx;
+inline thread_local tenon::emulated::Index gridDim{1, 1};
+struct dim3 {
+  explicit dim3(unsigned x_size, unsigned y_size = 1, unsigned z_size = 1)
+      : x(x_size), y(y_size), z(z_size) {}
+  unsigned x, y, z;
+};
 #define threadIdx (tenon::emulated::thread_index())
 #define blockDim (tenon::emulated::block_size())
 
@@ -47,5 +57,7 @@ template <class T>
 T __shfl_xor(T value, int lane_mask, int width) {
   return tenon::emulated::shuffle_xor(value, lane_mask, width);
 }
+inline float rsqrtf(float value) { return 1.0F / std::sqrt(value); }
+inline double rsqrt(double value) { return 1.0 / std::sqrt(value); }
 inline void __syncthreads() { tenon::emulated::barrier(); }
 // NOLINTEND
