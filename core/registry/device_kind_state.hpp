@@ -67,8 +67,9 @@ struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
   std::optional<DeviceAllocator> allocator;
   std::atomic<bool> gave_memory{false};
   mutable std::atomic<bool> told_of_free{false};
-  mutable std::deque<std::atomic<bool>> lost;  // parallel to devices
-  std::uint32_t forks = 0;                     // forks_seen when the table was made
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): its size is known at the enumeration only
+  std::unique_ptr<std::atomic<bool>[]> lost;  // parallel to devices
+  std::uint32_t forks = 0;                    // forks_seen when the table was made
 
   [[nodiscard]] bool is_of_parent() const {
     return forks_seen.load(std::memory_order_relaxed) != forks && !(entry.kind == DeviceKind{});

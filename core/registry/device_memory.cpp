@@ -89,15 +89,16 @@ void DeviceTable::Kind::free(const DeviceEntry& device,
   if (is_of_parent()) return;
   if (allocator && memory_kind == TENON_MEMORY_DEVICE)
     return allocator->free(device.device, memory, size_bytes, stream);
-  const tenon_status status =
-      owner_free(entry, device, memory_kind, memory, size_bytes, stream, told_of_free);
+  detail::LentReason reason;
+  const tenon_status status = owner_free(
+      entry, device, memory_kind, memory, size_bytes, stream, told_of_free, *reason.get());
   if (status == TENON_DEVICE) [[unlikely]]
     ask_whether_lost(device);
 }
 
 void DeviceTable::Kind::ask_whether_lost(const DeviceEntry& device) const {
   const auto index = static_cast<std::size_t>(device.device.index);
-  if (index >= lost.size() || lost[index].load(std::memory_order_acquire)) return;
+  if (index >= devices.size() || lost[index].load(std::memory_order_acquire)) return;
   tenon_device described{};
   described.struct_size = sizeof described;
   tenon_reason reason = empty_reason();

@@ -220,10 +220,12 @@ Result<DeviceTable::Kind*> DeviceTable::enumerated(DeviceKind kind) {
   if (k->failure) {
     k->no_devices_reason = k->failure->message();
   } else {
-    enumerate(k->entry, k->devices, k->no_devices_reason, k->failure);
+    std::vector<DeviceEntry> found;
+    enumerate(k->entry, found, k->no_devices_reason, k->failure);
+    k->devices = std::move(found);
   }
   k->default_streams.resize(k->devices.size());
-  k->lost.resize(k->devices.size());
+  k->lost = std::make_unique<std::atomic<bool>[]>(k->devices.size());
   for (std::size_t i = 0; i < k->devices.size(); ++i)
     k->lost[i] = (k->devices[i].facts.fields().flags & TENON_DEVICE_FLAG_LOST) != 0;
   return k;

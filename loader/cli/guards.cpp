@@ -102,7 +102,8 @@ void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* s
   auto filled = fill(block, memory, *with);
   if (filled) filled = check_copies(owner, block, memory);
   if (!filled) {
-    (void)owner_free(owner, block.device, TENON_MEMORY_DEVICE, base, whole, stream, told_of_free);
+    (void)owner_free(
+        owner, block.device, TENON_MEMORY_DEVICE, base, whole, stream, told_of_free, reason);
     const std::lock_guard lock(mutex);
     if (!failure) failure = std::move(filled).error();
     return nullptr;
@@ -133,8 +134,11 @@ void GuardedMemory::State::free(Device device, void* memory, std::size_t size_by
     base -= kGuardBytes;
     size_bytes += 2 * kGuardBytes;
   }
+  tenon_reason reason{};
+  reason.struct_size = sizeof reason;
+  reason.arg_index = -1;
   (void)owner_free(
-      owner, block.device, TENON_MEMORY_DEVICE, base, size_bytes, stream, told_of_free);
+      owner, block.device, TENON_MEMORY_DEVICE, base, size_bytes, stream, told_of_free, reason);
 }
 
 Result<void> GuardedMemory::State::check_copies(const DeviceKindEntry& owner,

@@ -91,10 +91,10 @@ template <class F>
 
 /// The same, and the watch is told.
 template <class F>
-inline tenon_status call_plugin(const char* function,
-                                std::string_view of,
-                                tenon_reason& reason,
-                                F&& call) {
+[[gnu::always_inline]] inline tenon_status call_plugin(const char* function,
+                                                       std::string_view of,
+                                                       tenon_reason& reason,
+                                                       F&& call) {
   const PluginCall told(function, of);
   return caught(reason, std::forward<F>(call));
 }
