@@ -9,32 +9,11 @@
 #include "device/offsets.cuh"
 #include "device/visit.cuh"
 #include "kernels/sum.hpp"
+#include "kernels/sum_loops.cuh"
 
 namespace tenon::gpu {
 namespace {
 
-/// What sums of T are made in: float, or 64 bits that wrap around.
-template <class T>
-using Accumulator = std::conditional_t<std::is_integral_v<T>, unsigned long long, float>;
-
-template <class T>
-__device__ inline Accumulator<T> term_of(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<unsigned long long>(static_cast<long long>(value));
-  } else {
-    return as_float(value);
-  }
-}
-template <class T>
-__device__ inline T result_of(Accumulator<T> sum) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(sum);
-  } else {
-    return nearest<T>(sum);
-  }
-}
-
-constexpr int kThreads = 512;
 constexpr std::int64_t kMostParts = 1024;
 
 /// Parts of each sum along rows: enough to fill the device, each with 8 Ki terms at least.
@@ -53,65 +32,6 @@ std::int64_t column_parts(std::int64_t kept, std::int64_t n, int width, std::uin
   return std::clamp<std::int64_t>(std::min(wanted, n / 512), 1, kMostParts);
 }
 
-/// Calls add(load(at)) for at, at + step, ... below last, kUnroll loads at a time.
-template <int kUnroll, class Item, class Load, class AddItem>
-__device__ inline void over_terms(
-    std::int64_t at, std::int64_t last, std::int64_t step, Load load, AddItem add) {
-  for (; at + (kUnroll - 1) * step < last; at += kUnroll * step) {
-    Item items[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) items[u] = load(at + u * step);
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) add(items[u]);
-  }
-  for (; at < last; at += step) add(load(at));
-}
-
-/// blockDim.x threads along a part of a row, threadIdx.y the row in the block, blockIdx.y the part.
-/// `partial` null: the sum is whole.
-template <class T>
-__global__ void __launch_bounds__(kThreads) sum_rows(const T* x,
-                                                     T* out,
-                                                     Accumulator<T>* partial,
-                                                     std::int64_t row_count,
-                                                     std::int64_t row_stride,
-                                                     std::int64_t out_stride,
-                                                     std::int64_t row_vectors,
-                                                     std::int64_t part_vectors) {
-  constexpr int kPer = kPerVector<T>;
-  constexpr int kUnroll = 4;
-  __shared__ Accumulator<T> scratch[4 * kGroup];
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  Accumulator<T> lanes[kPer];
-#pragma unroll
-  for (int i = 0; i < kPer; ++i) lanes[i] = 0;
-  if (row < row_count) {
-    const T* from = x + row * row_stride;
-    const std::int64_t first = blockIdx.y * part_vectors;
-    const std::int64_t last =
-        first + part_vectors < row_vectors ? first + part_vectors : row_vectors;
-    over_terms<kUnroll, Vector<T>>(
-        first + threadIdx.x,
-        last,
-        blockDim.x,
-        [&](std::int64_t at) { return load_vector(from + at * kPer); },
-        [&](const Vector<T>& vector) {
-#pragma unroll
-          for (int i = 0; i < kPer; ++i) lanes[i] += term_of(vector.items[i]);
-        });
-  }
-  Accumulator<T> sum = 0;
-#pragma unroll
-  for (int i = 0; i < kPer; ++i) sum += lanes[i];
-  sum = reduce_row<true>(sum, Add{}, Accumulator<T>{0}, scratch);
-  if (threadIdx.x != 0 || row >= row_count) return;
-  if (partial != nullptr) {
-    partial[blockIdx.y * row_count + row] = sum;
-  } else {
-    out[row * out_stride] = result_of<T>(sum);
-  }
-}
-
 template <class T, int kWidth>
 struct alignas(sizeof(T) * kWidth) Columns {
   T items[kWidth];
@@ -120,18 +40,18 @@ struct alignas(sizeof(T) * kWidth) Columns {
 /// kColumnLanes lanes of kWidth adjacent columns each; the other threads of the block are as many
 /// rows. blockIdx.y is the part, blockIdx.z the index of an outer kept axis.
 template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
-                                                        T* out,
-                                                        Accumulator<T>* partial,
-                                                        std::int64_t columns,
-                                                        std::int64_t outer_stride,
-                                                        std::int64_t out_outer_stride,
-                                                        std::int64_t out_stride,
-                                                        std::int64_t n,
-                                                        std::int64_t n_stride,
-                                                        std::int64_t part_terms) {
-  constexpr int kRows = kThreads / kColumnLanes;
-  constexpr int kGroups = kThreads / kGroup;
+__global__ void __launch_bounds__(kSumThreads) sum_columns(const T* x,
+                                                           T* out,
+                                                           Accumulator<T>* partial,
+                                                           std::int64_t columns,
+                                                           std::int64_t outer_stride,
+                                                           std::int64_t out_outer_stride,
+                                                           std::int64_t out_stride,
+                                                           std::int64_t n,
+                                                           std::int64_t n_stride,
+                                                           std::int64_t part_terms) {
+  constexpr int kRows = kSumThreads / kColumnLanes;
+  constexpr int kGroups = kSumThreads / kGroup;
   constexpr int kUnroll = 8;
   __shared__ Accumulator<T> scratch[kGroups][kColumnLanes * kWidth];
   const int lane = static_cast<int>(threadIdx.x) % kColumnLanes;
@@ -182,7 +102,7 @@ __global__ void __launch_bounds__(kThreads) sum_columns(const T* x,
 
 /// One block for each sum, or for several in turn.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumThreads)
     sum_strided(const T* x, T* out, Axes<2> kept, Axes<1> summed) {
   __shared__ Accumulator<T> scratch[kGroup];
   for (std::int64_t number = blockIdx.x; number < kept.count; number += gridDim.x) {
@@ -201,10 +121,10 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Adds the parts: one group of 32 lanes for each sum.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSumThreads)
     add_parts(const Accumulator<T>* partial, T* out, Axes<2> kept, std::int64_t parts) {
   const std::int64_t number =
-      static_cast<std::int64_t>(blockIdx.x) * (kThreads / kGroup) + threadIdx.x / kGroup;
+      static_cast<std::int64_t>(blockIdx.x) * (kSumThreads / kGroup) + threadIdx.x / kGroup;
   const std::int64_t safe = number < kept.count ? number : 0;
   Accumulator<T> sum = 0;
   for (std::int64_t part = threadIdx.x % kGroup; part < parts; part += kGroup)
@@ -218,12 +138,13 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 void start_add_parts(const Sums& sums, std::int64_t parts, Stream stream) {
-  constexpr int kPerBlock = kThreads / kGroup;
+  constexpr int kPerBlock = kSumThreads / kGroup;
   const auto blocks = static_cast<unsigned>((sums.kept.count + kPerBlock - 1) / kPerBlock);
-  add_parts<T><<<blocks, kThreads, 0, stream>>>(static_cast<const Accumulator<T>*>(sums.workspace),
-                                                static_cast<T*>(sums.out),
-                                                sums.kept,
-                                                parts);
+  add_parts<T>
+      <<<blocks, kSumThreads, 0, stream>>>(static_cast<const Accumulator<T>*>(sums.workspace),
+                                           static_cast<T*>(sums.out),
+                                           sums.kept,
+                                           parts);
 }
 
 template <class T>
@@ -233,20 +154,28 @@ void start_rows(const Sums& sums, Stream stream) {
   const std::int64_t parts = row_parts(rows, sums.summed.count, sums.unit_count);
   const std::int64_t part_vectors = (vectors + parts - 1) / parts;
   unsigned threads = kGroup;
-  while (threads < kThreads && threads * 4 < part_vectors) threads *= 2;
+  while (threads < kSumThreads && threads * 4 < part_vectors) threads *= 2;
   const unsigned rows_of_block = threads == kGroup ? 4 : 1;
   const dim3 grid(static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block),
                   static_cast<unsigned>(parts));
   const bool has_row_axis = sums.kept.rank > 0;
-  sum_rows<T><<<grid, dim3(threads, rows_of_block), 0, stream>>>(
-      static_cast<const T*>(sums.x),
-      static_cast<T*>(sums.out),
-      parts > 1 ? static_cast<Accumulator<T>*>(sums.workspace) : nullptr,
-      rows,
-      has_row_axis ? sums.kept.strides[0][0] : 0,
-      has_row_axis ? sums.kept.strides[1][0] : 0,
-      vectors,
-      part_vectors);
+  const auto start = [&](auto kernel) {
+    kernel<<<grid, dim3(threads, rows_of_block), 0, stream>>>(
+        static_cast<const T*>(sums.x),
+        static_cast<T*>(sums.out),
+        parts > 1 ? static_cast<Accumulator<T>*>(sums.workspace) : nullptr,
+        rows,
+        has_row_axis ? sums.kept.strides[0][0] : 0,
+        has_row_axis ? sums.kept.strides[1][0] : 0,
+        vectors,
+        part_vectors,
+        sums.summed.count);
+  };
+  if (sums.summed.count % kPerVector<T> == 0) {
+    start(sum_rows<T, true>);
+  } else {
+    start(sum_rows<T, false>);
+  }
   if (parts > 1) start_add_parts<T>(sums, parts, stream);
 }
 
@@ -266,7 +195,7 @@ void start_columns(const Sums& sums, Stream stream) {
   const dim3 grid(static_cast<unsigned>((columns + per_block - 1) / per_block),
                   static_cast<unsigned>(parts),
                   static_cast<unsigned>(outer));
-  sum_columns<T, kWidth><<<grid, kThreads, 0, stream>>>(
+  sum_columns<T, kWidth><<<grid, kSumThreads, 0, stream>>>(
       static_cast<const T*>(sums.x),
       static_cast<T*>(sums.out),
       parts > 1 ? static_cast<Accumulator<T>*>(sums.workspace) : nullptr,
@@ -318,7 +247,7 @@ void launch_sum_strided(Element element, const Sums& sums, Stream stream) {
     }
     if (by_columns) return start_columns<T, 1>(sums, stream);
     unsigned threads = kGroup;
-    while (threads < kThreads && threads < sums.summed.count) threads *= 2;
+    while (threads < kSumThreads && threads < sums.summed.count) threads *= 2;
     constexpr std::int64_t kMostBlocks = 1 << 20;
     sum_strided<T>
         <<<static_cast<unsigned>(std::min(kept.count, kMostBlocks)), threads, 0, stream>>>(

@@ -24,8 +24,8 @@ struct Sums {
                                                 std::int64_t n,
                                                 std::uint32_t unit_count);
 
-/// x is dense rows of whole vectors, aligned to 16 bytes: kept and summed are one axis each at
-/// most.
+/// x is dense rows, of whole vectors at 16 bytes or of any length: kept and summed are one axis
+/// each at most.
 void launch_sum_rows(Element element, const Sums& sums, Stream stream);
 /// Any strides. Across the columns of x where those are adjacent.
 void launch_sum_strided(Element element, const Sums& sums, Stream stream);

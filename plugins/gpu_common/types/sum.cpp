@@ -57,8 +57,12 @@ class SumRows : public SumKernel {
   static Refusal refusal(const Call& call, const ArgFacts& args) {
     const std::int64_t n = product(call.axes);
     if (n == 0) return refuse("n", at_least(1), n);
-    if (n % per_access(call.dtype) != 0)
-      return refuse("n", multiple_of(per_access(call.dtype)), n).because("rows of whole vectors");
+    // Short ones: a group of lanes to each, and what is no whole vector comes one by one.
+    constexpr std::int64_t kLong = 64;
+    if (n % per_access(call.dtype) != 0 && n < kLong) {
+      return refuse("n", multiple_of(per_access(call.dtype)), n)
+          .because("rows of whole vectors, or of 64 elements and more");
+    }
     if (args.align_bytes(0) < kAccessBytes) {
       return refuse("align_bytes", at_least(kAccessBytes), args.align_bytes(0))
           .with_code(TENON_REASON_ALIGNMENT)

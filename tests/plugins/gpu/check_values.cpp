@@ -341,6 +341,10 @@ void check_sum(Bench& bench) {
           Values::kNormal);
     check(Dims{3, 4, 5, 6}, Value(), Dims{}, Layout::kDense, Layout::kDense, Values::kNormal);
     check(Dims{300000}, Value(), Dims{}, Layout::kDense, Layout::kDense, Values::kNormal);
+    // No whole vectors: each row begins elsewhere in one.
+    check(Dims{1000003}, Value(), Dims{}, Layout::kDense, Layout::kDense, Values::kNormal);
+    for (const std::int64_t n : {65, 1001, 100003})
+      check(Dims{7, n}, last, Dims{7}, Layout::kDense, Layout::kDense, Values::kIntegers);
     check(Dims{100000, 8}, first, Dims{8}, Layout::kDense, Layout::kDense, Values::kNormal);
     check(Dims{100000, 8}, first, Dims{8}, Layout::kDense, Layout::kDense, Values::kIntegers);
     check(Dims{4, 0}, last, Dims{4}, Layout::kDense, Layout::kDense, Values::kNormal);
