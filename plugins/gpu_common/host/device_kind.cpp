@@ -532,9 +532,11 @@ void GpuDevices::last_error(const DeviceFacts& device, bool clear) {
         std::string(kKind) + ":" + std::to_string(index) + " is lost since " + loss.why());
   }
   const Current current(index);
-  const Status status = clear ? take_error() : peek_error();
+  const Status status = clear && !kSharedRuntime ? take_error() : peek_error();
   if (status == kSuccess) return;
   if (ends_device(status)) fail(status, "looking for errors", index);
+  // The plugin takes back what its own calls leave, so this is the application's.
+  if (kSharedRuntime) return;
   throw Failure(
       TENON_DEVICE,
       "an earlier call left " + words_of(status) + " on " + kKind + ":" + std::to_string(index));

@@ -162,6 +162,7 @@ TEST_SUITE("plugins/gpu/device_kind") {
           }) == "0");
     void* const memory = bench.alloc(nullptr);
     bench.free(memory, nullptr);
+    CHECK(thrown([&] { bench.devices.last_error(bench.device(), true); }) == "0");
     CHECK(state().last == code(kPeerEnabled));
 
     state().launch = code(9);

@@ -64,7 +64,7 @@ std::string launch(unsigned blocks, unsigned threads, unsigned rows, Kernel kern
   gridDim = {blocks, 1};
   for (unsigned block = 0; block < blocks; ++block) {
     blockIdx = {block, 0};
-    const std::string failure = emulated::run_block(32, {threads, rows}, kernel);
+    std::string failure = emulated::run_block(32, {threads, rows}, kernel);
     if (!failure.empty()) return failure;
   }
   return {};
@@ -131,9 +131,10 @@ TEST_SUITE("plugins/gpu/norm") {
 
   TEST_CASE("a row of infinities or NaN gives what it holds to no other row") {
     constexpr int kN = 2 * kPerVector<float>;
+    constexpr std::size_t kRow = kN;
     std::vector<float> x = rows_around<float>({1, 1, 1, 1}, kN);
     x[1] = std::numeric_limits<float>::infinity();
-    x[2 * kN] = std::numeric_limits<float>::quiet_NaN();
+    x[2 * kRow] = std::numeric_limits<float>::quiet_NaN();
     std::vector<float> out(x.size());
 
     const std::string failure = launch(1, 32, 4, [&] {
@@ -143,11 +144,15 @@ TEST_SUITE("plugins/gpu/norm") {
     CHECK(failure == "");
     CHECK(out[0] == 0);
     CHECK(std::isnan(out[1]));
-    CHECK(std::isnan(out[2 * kN + 1]));
-    for (const int row : {1, 3}) {
-      const std::vector<float> own(x.begin() + row * kN, x.begin() + (row + 1) * kN);
-      const std::vector<float> got(out.begin() + row * kN, out.begin() + (row + 1) * kN);
-      CHECK(wrong_in(own, got, kN, 1e-5, false) == 0);
+    CHECK(std::isnan(out[2 * kRow + 1]));
+    for (const std::size_t row : {1, 3}) {
+      const float* const from = x.data() + row * kRow;
+      const float* const to = out.data() + row * kRow;
+      CHECK(wrong_in(std::vector<float>(from, from + kRow),
+                     std::vector<float>(to, to + kRow),
+                     kN,
+                     1e-5,
+                     false) == 0);
     }
   }
 
