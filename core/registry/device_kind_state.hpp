@@ -85,8 +85,27 @@ struct DeviceTable::Kind : std::enable_shared_from_this<DeviceTable::Kind> {
             void* memory,
             std::size_t size_bytes,
             void* stream) const;
-  /// See DeviceTable::ask_whether_lost.
+  /// Asks the owner; see DeviceTable::late_error.
   void ask_whether_lost(const DeviceEntry& device) const;
+  [[nodiscard]] std::optional<Error> late_error(const DeviceEntry& device,
+                                                tenon_status status,
+                                                std::string_view met_by) const;
+  /// See DeviceTable::function_error.
+  [[nodiscard]] Error error(const DeviceEntry& device,
+                            const char* function,
+                            std::string what,
+                            tenon_status status,
+                            const tenon_reason& reason) const;
+  [[nodiscard]] bool captures(const DeviceEntry& device, void* stream) const;
+  /// Whether one of the device's streams is known to capture.
+  [[nodiscard]] bool captures(const DeviceEntry& device) const;
+  Result<void> wait(const DeviceEntry& device) const;
+  void let_go_when_passed(const DeviceEntry& device, std::shared_ptr<void> what) const;
+  static void let_go_of_passed();
+
+ private:
+  struct PutOff;
+  struct PutOffs;
 };
 
 struct DeviceTable::State {

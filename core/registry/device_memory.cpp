@@ -11,7 +11,6 @@
 
 namespace tenon {
 
-using detail::code_of;
 using detail::empty_reason;
 using detail::Finally;
 using detail::owner_error;
@@ -123,14 +122,13 @@ Result<void*> DeviceTable::alloc(const DeviceEntry& device,
   void* memory = k->alloc(device, memory_kind, size_bytes, stream, status, reason.get());
   if (status == TENON_OK) [[likely]]
     return memory;
-  if (status == TENON_DEVICE) k->ask_whether_lost(device);
-  return fail(owner_error(
-      status == TENON_INVALID_ARGUMENT && k->allocator ? ErrorCode::kUsageError : code_of(status),
-      k->entry,
-      "alloc",
-      "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string(),
-      status,
-      *reason));
+  std::string what =
+      "allocating " + std::to_string(size_bytes) + " bytes on " + device.device.to_string();
+  if (status == TENON_INVALID_ARGUMENT && k->allocator) {
+    return fail(
+        owner_error(ErrorCode::kUsageError, k->entry, "alloc", std::move(what), status, *reason));
+  }
+  return fail(k->error(device, "alloc", std::move(what), status, *reason));
 }
 
 void DeviceTable::free(const DeviceEntry& device,
@@ -161,33 +159,16 @@ Result<void*> DeviceTable::default_stream(const DeviceEntry& device) {
                                              &device.launch,
                                              &slot.stream);
       if (status != TENON_OK) {
-        slot.failure = owner_error(code_of(status),
-                                   k->entry,
-                                   "stream_default",
-                                   "making the default stream of " + device.device.to_string(),
-                                   status,
-                                   reason);
+        slot.failure = k->error(device,
+                                "stream_default",
+                                "making the default stream of " + device.device.to_string(),
+                                status,
+                                reason);
       }
     }
   }
   if (slot.failure) return fail(*slot.failure);
   return slot.stream;
-}
-
-Result<void> DeviceTable::synchronize(const DeviceEntry& device) {
-  const Kind* k = find_kind(device.device.kind);
-  if (k->is_of_parent()) return fail(enumerated(device.device.kind).error());
-  tenon_reason reason = empty_reason();
-  const tenon_status status =
-      call_owner(k->entry, "synchronize", k->entry.table.synchronize, reason, &device.launch);
-  if (status == TENON_OK) return {};
-  if (status == TENON_DEVICE) k->ask_whether_lost(device);
-  return fail(owner_error(code_of(status),
-                          k->entry,
-                          "synchronize",
-                          "synchronising " + device.device.to_string(),
-                          status,
-                          reason));
 }
 
 namespace {
@@ -207,52 +188,70 @@ Result<tenon_device> device_of(DeviceTable& devices, Device device) {
 
 }  // namespace
 
+// One end of a copy.
+struct DeviceTable::Bytes {
+  Device device;
+  void* memory = nullptr;  // of the source it is only read
+  bool is_new = false;     // nothing was enqueued that uses it
+};
+
 Result<void> DeviceTable::copy_bytes(
     Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes) {
+  return copy({dst_device, dst}, {src_device, const_cast<void*>(src)}, size_bytes);
+}
+
+Result<void> DeviceTable::copy(const Bytes& to, const Bytes& from, std::size_t size_bytes) {
   if (size_bytes == 0) return {};
   const DeviceKind cpu;
-  if (dst_device.kind == cpu && src_device.kind == cpu) {
-    std::memcpy(dst, src, size_bytes);
+  if (to.device.kind == cpu && from.device.kind == cpu) {
+    std::memcpy(to.memory, from.memory, size_bytes);
     return {};
   }
-  if (dst_device.kind != src_device.kind && dst_device.kind != cpu && src_device.kind != cpu) {
+  if (to.device.kind != from.device.kind && to.device.kind != cpu && from.device.kind != cpu) {
     // Two kinds know nothing of each other: the bytes go through host memory.
     std::vector<std::byte> host(size_bytes);
-    TENON_TRY(copy_bytes(Device{}, host.data(), src_device, src, size_bytes));
-    return copy_bytes(dst_device, dst, Device{}, host.data(), size_bytes);
+    TENON_TRY(copy({Device{}, host.data(), true}, from, size_bytes));
+    return copy(to, {Device{}, host.data(), true}, size_bytes);
   }
-  const Device owner = dst_device.kind == cpu ? src_device : dst_device;
-  auto owner_entry = find(owner);
-  if (!owner_entry) return fail(std::move(owner_entry).error());
-  const Kind* k = find_kind(owner.kind);
-  tenon_device to{};
-  tenon_device from{};
-  TENON_TRY_ASSIGN(to, device_of(*this, dst_device));
-  TENON_TRY_ASSIGN(from, device_of(*this, src_device));
+  // The copy goes to one stream, and what made the bytes or still uses the memory may be on any.
+  const std::string what = "copying " + std::to_string(size_bytes) + " bytes from " +
+                           from.device.to_string() + " to " + to.device.to_string();
+  for (const Bytes* end : {&from, &to}) {
+    if (end->device.kind == cpu || (end == &to && to.device == from.device)) continue;
+    auto entry = find(end->device);
+    if (!entry) return fail(std::move(entry).error());
+    TENON_TRY(settle(**entry, what, end->is_new));
+  }
+  auto owner = find(to.device.kind == cpu ? from.device : to.device);
+  if (!owner) return fail(std::move(owner).error());
+  return copy_by(**owner, to, from, size_bytes, what);
+}
+
+Result<void> DeviceTable::copy_by(const DeviceEntry& owner,
+                                  const Bytes& to,
+                                  const Bytes& from,
+                                  std::size_t size_bytes,
+                                  const std::string& what) {
+  const Kind* k = find_kind(owner.device.kind);
+  tenon_device to_device{};
+  tenon_device from_device{};
+  TENON_TRY_ASSIGN(to_device, device_of(*this, to.device));
+  TENON_TRY_ASSIGN(from_device, device_of(*this, from.device));
   void* stream = nullptr;
-  TENON_TRY_ASSIGN(stream, default_stream(**owner_entry));
+  TENON_TRY_ASSIGN(stream, default_stream(owner));
   tenon_reason reason = empty_reason();
   const tenon_status status = call_owner(k->entry,
                                          "copy",
                                          k->entry.table.copy,
                                          reason,
-                                         &to,
-                                         dst,
-                                         &from,
-                                         src,
+                                         &to_device,
+                                         to.memory,
+                                         &from_device,
+                                         static_cast<const void*>(from.memory),
                                          std::uint64_t{size_bytes},
                                          stream);
-  if (status != TENON_OK) {
-    if (status == TENON_DEVICE) k->ask_whether_lost(**owner_entry);
-    return fail(owner_error(code_of(status),
-                            k->entry,
-                            "copy",
-                            "copying " + std::to_string(size_bytes) + " bytes from " +
-                                src_device.to_string() + " to " + dst_device.to_string(),
-                            status,
-                            reason));
-  }
-  return synchronize(**owner_entry);
+  if (status != TENON_OK) return fail(k->error(owner, "copy", what, status, reason));
+  return synchronize(owner);
 }
 
 // Memory of a device, given back to its owner. A class of its own rather than a release function:
@@ -311,7 +310,7 @@ Result<Tensor> DeviceTable::to_device(const Tensor& tensor, Device device) {
   const auto bytes =
       static_cast<std::size_t>(tensor.view().count()) * size_bytes_of(tensor.dtype());
   TENON_TRY(
-      copy_bytes(device, made->view().first(), tensor.device(), tensor.view().first(), bytes));
+      copy({device, made->view().first(), true}, {tensor.device(), tensor.view().first()}, bytes));
   return made;
 }
 

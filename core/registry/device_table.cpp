@@ -87,10 +87,6 @@ bool DeviceTable::is_of_parent(const DeviceEntry& device) const {
   return find_kind(device.device.kind)->is_of_parent();
 }
 
-void DeviceTable::ask_whether_lost(const DeviceEntry& device) {
-  if (const Kind* k = find_kind(device.device.kind)) k->ask_whether_lost(device);
-}
-
 void DeviceTable::set_gate(std::function<std::optional<Error>(const DeviceKindEntry&)> gate) {
   state_->gate = std::move(gate);
 }

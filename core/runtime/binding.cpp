@@ -35,7 +35,8 @@ const std::shared_ptr<const CallEntry>* Binding::find(std::uint64_t hash,
 CallEntry::~CallEntry() {
   delete example.load(std::memory_order_acquire);
   // Copies that fill padding may still be on a stream.
-  if (pads != nullptr && built != nullptr) built->wait();
+  if (pads != nullptr && built != nullptr)
+    built->devices().let_go_when_passed(built->device(), std::move(pads));
 }
 
 const LaunchExample& CallEntry::example_of(const tenon_launch& launch) const {

@@ -8,12 +8,9 @@
 namespace tenon {
 
 Error launch_error(const BuiltEntry& entry, tenon_status status, const tenon_reason& reason) {
-  if (status == TENON_DEVICE) {
-    entry.devices().ask_whether_lost(entry.device());
-    // What an earlier launch left behind is not this one's failure.
-    auto late = late_error(entry.devices(), entry.device());
-    if (late) return std::move(*late).with("met_by", entry.name());
-  }
+  // What an earlier launch left behind is not this one's failure.
+  if (auto late = entry.devices().late_error(entry.device(), status, entry.name()))
+    return *std::move(late);
   return plugin_error(
       entry.plugin(), entry.description(), "the launch", status, reason, ErrorCode::kLaunchFailed);
 }
@@ -24,17 +21,23 @@ std::string BuiltEntry::description() const {
   return "target '" + target_->qualified + "'";
 }
 
-void BuiltEntry::wait() const {
-  if ((device_->launch.flags & TENON_DEVICE_FLAG_SYNCHRONOUS) == 0)
-    (void)devices_->synchronize(*device_);
-}
+// A kernel that launches no more, destroyed at its end.
+struct BuiltEntry::Launched {
+  Launched(const tenon_kernel& built, const PluginInfo& of, std::string qualified)
+      : kernel(built), plugin(of), name(std::move(qualified)) {}
+  ~Launched() { destroy_kernel(kernel, plugin, name); }
+  Launched(const Launched&) = delete;
+  Launched& operator=(const Launched&) = delete;
+
+  tenon_kernel kernel;
+  const PluginInfo& plugin;  // lives as long as the process
+  std::string name;
+};
 
 BuiltEntry::~BuiltEntry() {
   if (devices_->is_of_parent(*device_)) return;  // to be called there, not in a forked child
-  // A launch may still be on a stream: wait for the device. Rare: eviction, or the end of the last
-  // instance.
-  wait();
-  destroy_kernel(kernel_, plugin(), name());
+  // A launch may still be on a stream. Rare: eviction, or the end of the last instance.
+  devices_->let_go_when_passed(*device_, std::make_shared<Launched>(kernel_, plugin(), name()));
 }
 
 void destroy_kernel(const tenon_kernel& kernel,

@@ -76,10 +76,9 @@ class BuiltEntry {
   }
   [[nodiscard]] const DeviceEntry& device() const { return *device_; }
   [[nodiscard]] DeviceTable& devices() const { return *devices_; }
-  /// Waits until no launch is on a stream any more.
-  void wait() const;
 
  private:
+  struct Launched;
   std::shared_ptr<const KernelType> type_;
   std::shared_ptr<const BuilderTarget> target_;
   std::shared_ptr<DeviceTable> devices_;

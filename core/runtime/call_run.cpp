@@ -193,6 +193,7 @@ class CallRun {
     }
     TENON_TRY(require_not_capturing(
         *instance_.engine().devices, device, stream, "selecting and building a kernel"));
+    instance_.engine().devices->let_go_of_passed();
     // The table is about to be replaced: a memo finds its entries in the next one.
     if (memo_ != nullptr) memo_->forget_table();
     auto missed = run.miss(device, built_);

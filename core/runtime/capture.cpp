@@ -17,12 +17,6 @@ std::vector<CapturePool*>& open_captures() {
   return mine;
 }
 
-Error stream_error(const DeviceEntry& device, const char* what, const tenon_reason& reason) {
-  return {ErrorCode::kDeviceError,
-          std::string(what) + " of " + device.device.to_string() +
-              " failed: " + detail::text_of(reason)};
-}
-
 }  // namespace
 
 /// Of an output that was made in a scope: keeps all of the scope's memory.
@@ -35,21 +29,20 @@ class CapturedMemory final : public Storage {
   std::shared_ptr<CapturePool> pool_;
 };
 
-CapturePool::~CapturePool() {
-  // A replay may still be under way.
-  (void)devices_->synchronize(*device_);
-  workspaces_.clear();
-  for (const auto& [memory, size] : blocks_)
-    devices_->free(*device_, TENON_MEMORY_DEVICE, memory, size, stream_);
-  const DeviceKindEntry* kind = devices_->kind(device_->device.kind);
-  if (stream_ == nullptr || kind == nullptr || kind->table.stream_destroy == nullptr) return;
+// A replay may still be under way.
+CapturePool::~CapturePool() { devices_->let_go_when_passed(*device_, std::move(memory_)); }
+
+CapturePool::Memory::~Memory() {
+  workspaces.clear();
+  for (const auto& [block, size] : blocks)
+    devices->free(*device, TENON_MEMORY_DEVICE, block, size, stream);
+  const DeviceKindEntry* kind = devices->kind(device->device.kind);
+  if (stream == nullptr || kind == nullptr || kind->table.stream_destroy == nullptr ||
+      devices->is_of_parent(*device))
+    return;
   detail::LentReason reason;
-  (void)call_owner(*kind,
-                   "stream_destroy",
-                   kind->table.stream_destroy,
-                   *reason.get(),
-                   &device_->launch,
-                   stream_);
+  (void)call_owner(
+      *kind, "stream_destroy", kind->table.stream_destroy, *reason.get(), &device->launch, stream);
 }
 
 Result<Tensor> CapturePool::make_tensor(DType dtype, const Dims& shape) {
@@ -58,7 +51,7 @@ Result<Tensor> CapturePool::make_tensor(DType dtype, const Dims& shape) {
   void* memory = nullptr;
   if (size != 0) {
     TENON_TRY_ASSIGN(memory, devices_->alloc(*device_, TENON_MEMORY_DEVICE, size, stream_));
-    blocks_.emplace_back(memory, size);
+    memory_->blocks.emplace_back(memory, size);
     size_bytes_ += size;
   }
   return Tensor(std::make_shared<CapturedMemory>(memory, size, shared_from_this()),
@@ -66,12 +59,13 @@ Result<Tensor> CapturePool::make_tensor(DType dtype, const Dims& shape) {
 }
 
 WorkspaceArena& CapturePool::workspace_of(void* stream) {
-  for (const auto& [of, arena] : workspaces_) {
+  auto& workspaces = memory_->workspaces;
+  for (const auto& [of, arena] : workspaces) {
     if (of == stream) return *arena;
   }
-  workspaces_.emplace_back(stream,
-                           std::make_unique<WorkspaceArena>(devices_, device_, stream, stream_));
-  return *workspaces_.back().second;
+  workspaces.emplace_back(stream,
+                          std::make_unique<WorkspaceArena>(devices_, device_, stream, stream_));
+  return *workspaces.back().second;
 }
 
 Result<void> CapturePool::settle() {
@@ -79,14 +73,18 @@ Result<void> CapturePool::settle() {
   if (stream_ == nullptr || kind == nullptr || kind->table.stream_synchronize == nullptr)
     return devices_->synchronize(*device_);
   detail::LentReason reason;
-  if (call_owner(*kind,
-                 "stream_synchronize",
-                 kind->table.stream_synchronize,
-                 *reason.get(),
-                 &device_->launch,
-                 stream_) != TENON_OK)
-    return fail(stream_error(*device_, "waiting for a stream", *reason));
-  return {};
+  const tenon_status status = call_owner(*kind,
+                                         "stream_synchronize",
+                                         kind->table.stream_synchronize,
+                                         *reason.get(),
+                                         &device_->launch,
+                                         stream_);
+  if (status == TENON_OK) return {};
+  return fail(devices_->function_error(*device_,
+                                       "stream_synchronize",
+                                       "waiting for a stream of " + device_->device.to_string(),
+                                       status,
+                                       *reason));
 }
 
 CapturePool* capture_of_thread(const DeviceTable& devices, Device device) {
@@ -118,17 +116,17 @@ Result<CaptureScope> CaptureScope::open(Engine& engine, Device device) {
   void* stream = nullptr;
   if (kind->table.stream_create != nullptr && kind->table.stream_destroy != nullptr) {
     detail::LentReason reason;
-    if (call_owner(*kind,
-                   "stream_create",
-                   kind->table.stream_create,
-                   *reason.get(),
-                   &entry->launch,
-                   &stream) != TENON_OK)
-      return fail(stream_error(*entry, "making a stream", *reason));
+    const tenon_status status = call_owner(
+        *kind, "stream_create", kind->table.stream_create, *reason.get(), &entry->launch, &stream);
+    if (status != TENON_OK) {
+      return fail(devices->function_error(
+          *entry, "stream_create", "making a stream of " + device.to_string(), status, *reason));
+    }
   }
   auto pool = std::make_shared<CapturePool>(devices, *entry, stream);
   open_captures().push_back(pool.get());
   ++open_captures_of_thread;
+  detail::capture_opened(pool.get(), device);
   return CaptureScope(std::move(pool));
 }
 
@@ -139,12 +137,16 @@ Result<void> CaptureScope::close() {
   if (found == open.end()) return {};
   open.erase(found);
   --open_captures_of_thread;
-  return pool_->settle();
+  detail::capture_closed(pool_.get());
+  auto settled = pool_->settle();
+  // What could not be waited for during the capture.
+  pool_->let_go_of_passed();
+  return settled;
 }
 
 std::size_t CapturePool::size_bytes() const {
   std::size_t sum = size_bytes_;
-  for (const auto& [of, arena] : workspaces_) sum += arena->held_bytes();
+  for (const auto& [of, arena] : memory_->workspaces) sum += arena->held_bytes();
   return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry/open_streams.hpp"
 #include "runtime/workspace.hpp"
 #include "tenon/core/device_table.hpp"
 
@@ -17,8 +18,11 @@ namespace tenon {
 class CapturePool : public std::enable_shared_from_this<CapturePool> {
  public:
   CapturePool(std::shared_ptr<DeviceTable> devices, const DeviceEntry& device, void* stream)
-      : devices_(std::move(devices)), device_(&device), stream_(stream) {}
-  /// Waits for the device.
+      : devices_(std::move(devices)),
+        device_(&device),
+        stream_(stream),
+        memory_(std::make_shared<Memory>(devices_, device, stream)) {}
+  /// Its memory goes once the device has passed everything.
   ~CapturePool();
   CapturePool(const CapturePool&) = delete;
   CapturePool& operator=(const CapturePool&) = delete;
@@ -30,19 +34,31 @@ class CapturePool : public std::enable_shared_from_this<CapturePool> {
   WorkspaceArena& workspace_of(void* stream);
   /// Waits until what was allocated is usable on every stream.
   Result<void> settle();
+  /// See DeviceTable::let_go_of_passed.
+  void let_go_of_passed() { devices_->let_go_of_passed(); }
 
  private:
   friend class CapturedMemory;
+  /// What is given back at the end, with the stream that it was allocated on.
+  struct Memory {
+    Memory(std::shared_ptr<DeviceTable> table, const DeviceEntry& of, void* allocated_on)
+        : devices(std::move(table)), device(&of), stream(allocated_on) {}
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    std::shared_ptr<DeviceTable> devices;
+    const DeviceEntry* device;
+    void* stream;  ///< owned, null where the kind has none
+    std::vector<std::pair<void*, std::size_t>> blocks;
+    std::vector<std::pair<void*, std::unique_ptr<WorkspaceArena>>> workspaces;
+  };
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
-  void* stream_;  ///< owned, null where the kind has none
-  std::vector<std::pair<void*, std::size_t>> blocks_;
-  std::vector<std::pair<void*, std::unique_ptr<WorkspaceArena>>> workspaces_;
+  void* stream_;  ///< the memory's
+  std::shared_ptr<Memory> memory_;
   std::size_t size_bytes_ = 0;  ///< of outputs
 };
-
-/// How many scopes this thread has open.
-inline constinit thread_local int open_captures_of_thread = 0;
 
 /// The innermost open scope of this thread for a device of a table, or null.
 [[nodiscard]] CapturePool* capture_of_thread(const DeviceTable& devices, Device device);

@@ -1,16 +1,46 @@
 // Construction-time tensors where and as calls need them.
 #include "runtime/instance.hpp"
+#include "runtime/streams.hpp"
 
 namespace tenon {
+namespace {
+
+// Memory that calls on any stream read: it goes once the device has passed them.
+class ReadByStreams final : public Storage {
+ public:
+  ReadByStreams(std::shared_ptr<Storage> kept,
+                std::shared_ptr<DeviceTable> devices,
+                const DeviceEntry& device)
+      : Storage(kept->memory(), kept->size_bytes(), kept->device(), nullptr),
+        kept_(std::move(kept)),
+        devices_(std::move(devices)),
+        device_(&device) {}
+  ~ReadByStreams() { devices_->let_go_when_passed(*device_, std::move(kept_)); }
+  ReadByStreams(const ReadByStreams&) = delete;
+  ReadByStreams& operator=(const ReadByStreams&) = delete;
+
+ private:
+  std::shared_ptr<Storage> kept_;
+  std::shared_ptr<DeviceTable> devices_;
+  const DeviceEntry* device_;
+};
+
+}  // namespace
 
 // A dense tensor on the same device, complete when it is returned: calls on any stream read it.
 Result<Tensor> Op::Instance::dense_as(const Tensor& tensor, DType dtype) {
   DeviceTable& devices = *engine().devices;
-  auto made = devices.make_tensor(dtype, tensor.shape(), tensor.device());
-  if (!made) return made;
-  TENON_TRY(convert(tensor.view(), made->view()));
   auto entry = devices.find(tensor.device());
   if (!entry) return fail(std::move(entry).error());
+  void* stream = nullptr;
+  TENON_TRY_ASSIGN(stream, stream_for(devices, **entry));
+  TENON_TRY(
+      require_not_capturing(devices, **entry, stream, "converting a construction-time tensor"));
+  // The stream that it is read on need not be the one that it was made on.
+  TENON_TRY(devices.synchronize(**entry));
+  auto made = devices.make_tensor(dtype, tensor.shape(), tensor.device(), stream);
+  if (!made) return made;
+  TENON_TRY(convert(tensor.view(), made->view()));
   TENON_TRY(devices.synchronize(**entry));
   return made;
 }
@@ -44,6 +74,11 @@ Result<const TensorView*> Op::Instance::converted(std::uint32_t index, Device de
   ConvertedTensor made{index, device, {}};
   TENON_TRY_ASSIGN(made.tensor,
                    convert_tensor(*construction.construction->tensors()[index], device, dtype));
+  if (auto entry = engine().devices->find(device); entry && made.tensor.storage() != nullptr) {
+    made.tensor =
+        Tensor(std::make_shared<ReadByStreams>(made.tensor.storage(), engine().devices, **entry),
+               made.tensor.view());
+  }
   const std::lock_guard lock(running.mutex);
   return &running.converted.add(std::move(made), is_it).tensor.view();
 }

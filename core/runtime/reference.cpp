@@ -148,6 +148,25 @@ bool has_reference(const InterfaceTable& table, DeviceKind kind) {
   });
 }
 
+// The host reads what streams may still write, before the launch and after it.
+Result<void> wait_for(DeviceTable& devices, const DeviceEntry& device) {
+  if ((device.facts.fields().flags & TENON_DEVICE_FLAG_SYNCHRONOUS) != 0) return {};
+  return devices.synchronize(device);
+}
+
+Result<void> launch_between_waits(StepRun& run,
+                                  DeviceTable& devices,
+                                  const DeviceEntry& device,
+                                  void* stream,
+                                  std::span<const WideValue> known,
+                                  std::vector<Tensor>& results) {
+  auto entry = run.reference(device);
+  if (!entry) return fail(std::move(entry).error());
+  TENON_TRY(wait_for(devices, device));
+  TENON_TRY(run.launch_wide(**entry, device, stream, known, results));
+  return wait_for(devices, device);
+}
+
 }  // namespace
 
 Result<void> Op::Instance::call_reference(const CallArgs& args, std::vector<Tensor>& results) {
@@ -189,9 +208,7 @@ Result<void> run_reference(Op::Instance& instance,
   StepRun run(instance, state, args, 0, *interface);
   TENON_TRY(run.prepare());
   run.make_key();
-  auto entry = run.reference(**device);
-  if (!entry) return fail(std::move(entry).error());
-  return run.launch_wide(**entry, **device, stream, known, results);
+  return launch_between_waits(run, devices, **device, stream, known, results);
 }
 
 }  // namespace tenon

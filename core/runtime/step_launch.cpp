@@ -251,9 +251,12 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   const tenon_status status = call_plugin("build", type.qualified, reason, [&] {
     return type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
   });
-  if (status != TENON_OK)
+  if (status != TENON_OK) {
+    if (auto late = instance_.engine().devices->late_error(device, status, type.qualified))
+      return fail(*std::move(late));
     return fail(plugin_error(
         *type.plugin, named(type), "the build", status, reason, ErrorCode::kBuildFailed));
+  }
   if (const auto fault = missing_function(kernel)) {
     if (kernel.destroy != nullptr) destroy_kernel(kernel, *type.plugin, type.qualified);
     return fail(

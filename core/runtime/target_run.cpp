@@ -119,9 +119,12 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
                                &reason);
     });
     const std::string who = "target '" + target_.qualified + "', op '" + decl.name + "'";
-    if (status != TENON_OK)
+    if (status != TENON_OK) {
+      if (auto late = instance_.engine().devices->late_error(device, status, target_.qualified))
+        return fail(*std::move(late));
       return fail(
           plugin_error(*target_.plugin, who, "the build", status, reason, ErrorCode::kBuildFailed));
+    }
     if (auto fault = missing_function(kernel); fault) {
       if (kernel.destroy != nullptr) destroy_kernel(kernel, *target_.plugin, target_.qualified);
       return fail(Error(ErrorCode::kPluginFailed,

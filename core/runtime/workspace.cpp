@@ -38,7 +38,39 @@ struct ThreadArenas {
 
 }  // namespace
 
+WorkspaceArena::WorkspaceArena(std::shared_ptr<DeviceTable> devices,
+                               const DeviceEntry* device,
+                               void* stream)
+    : WorkspaceArena(std::move(devices), device, stream, stream) {
+  const auto own = devices_->default_stream(*device_);
+  is_of_caller_ = !own || *own != stream;
+}
+
+// Memory that is given back on the default stream.
+struct WorkspaceArena::Returned {
+  Returned(std::shared_ptr<DeviceTable> table, const DeviceEntry* of, std::vector<Block> taken)
+      : devices(std::move(table)), device(of), blocks(std::move(taken)) {}
+  ~Returned() {
+    const auto stream = devices->default_stream(*device);
+    for (const Block& block : blocks) {
+      devices->free(
+          *device, TENON_MEMORY_DEVICE, block.memory, block.size_bytes, stream ? *stream : nullptr);
+    }
+  }
+  Returned(const Returned&) = delete;
+  Returned& operator=(const Returned&) = delete;
+
+  std::shared_ptr<DeviceTable> devices;
+  const DeviceEntry* device;
+  std::vector<Block> blocks;
+};
+
 WorkspaceArena::~WorkspaceArena() {
+  if (is_of_caller_ && !blocks_.empty()) {
+    devices_->let_go_when_passed(*device_,
+                                 std::make_shared<Returned>(devices_, device_, std::move(blocks_)));
+    return;
+  }
   for (const Block& block : blocks_)
     devices_->free(*device_, TENON_MEMORY_DEVICE, block.memory, block.size_bytes, alloc_stream_);
 }

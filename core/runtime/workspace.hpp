@@ -13,8 +13,8 @@ namespace tenon {
 /// One thread's blocks on one device and stream. Taken and given back like a stack.
 class WorkspaceArena {
  public:
-  WorkspaceArena(std::shared_ptr<DeviceTable> devices, const DeviceEntry* device, void* stream)
-      : WorkspaceArena(std::move(devices), device, stream, stream) {}
+  /// Of a thread's calls on a stream: its device's default one, or one of the caller's.
+  WorkspaceArena(std::shared_ptr<DeviceTable> devices, const DeviceEntry* device, void* stream);
   /// Of a capture: memory is allocated on another stream, which does not capture.
   WorkspaceArena(std::shared_ptr<DeviceTable> devices,
                  const DeviceEntry* device,
@@ -57,11 +57,13 @@ class WorkspaceArena {
     std::byte* memory = nullptr;
     std::size_t size_bytes = 0;
   };
+  struct Returned;
   std::shared_ptr<DeviceTable> devices_;
   const DeviceEntry* device_;
   void* stream_;
   void* alloc_stream_;
-  bool separate_;  // what is taken is a block of its own, and of that very size
+  bool separate_;              // what is taken is a block of its own, and of that very size
+  bool is_of_caller_ = false;  ///< the stream may be gone when the memory goes
   std::vector<Block> blocks_;
   Mark top_;
 };

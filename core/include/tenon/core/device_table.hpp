@@ -125,10 +125,20 @@ class DeviceTable {
   /// hidden, failed.
   Result<const DeviceEntry*> find(Device device);
 
-  /// After an error: asks the owner whether the device can still go on. Where it says no, the
-  /// device is lost from here on: find() says so to whoever asks, and no kept call is served any
-  /// more.
-  void ask_whether_lost(const DeviceEntry& device);
+  /// After `status` of a function that `met_by` names. Where it is DEVICE the owner is asked
+  /// whether the device can still go on (where not, it is lost from here on: find() says so to
+  /// whoever asks, and no kept call is served any more), and whether the failure is that of earlier
+  /// work: then this is the error to give, with the field `late`.
+  std::optional<Error> late_error(const DeviceEntry& device,
+                                  tenon_status status,
+                                  std::string_view met_by);
+  /// The error of a function of the device's kind that was called to do `what`, in the owner's
+  /// words; a late one where late_error gives one.
+  Error function_error(const DeviceEntry& device,
+                       const char* function,
+                       std::string what,
+                       tenon_status status,
+                       const tenon_reason& reason);
 
   /// Whether this is a forked child and the device, of another kind than cpu, is its parent's: its
   /// owner must not be called any more. find() says so in an error.
@@ -148,19 +158,44 @@ class DeviceTable {
             void* stream);
   /// The device's default stream, made by its owner at first use.
   Result<void*> default_stream(const DeviceEntry& device);
+  /// Waits until everything that was enqueued on the device, on any stream, is done. Not while one
+  /// of its streams captures: that would end the capture. @errors DeviceError, late ones as well.
   Result<void> synchronize(const DeviceEntry& device);
+  /// Lets go of `what` once everything that was enqueued on the device so far is done: after
+  /// waiting for the device, or, where that would end a capture, at a later wait that does not. For
+  /// what launches on any stream may still use. [any-thread] @pre No lock is held.
+  void let_go_when_passed(const DeviceEntry& device, std::shared_ptr<void> what);
+  /// Lets go of what had to be kept for the sake of a capture, where there is none any more.
+  void let_go_of_passed();
+
   /// Bytes between two devices; between two kinds other than cpu they go through host memory.
-  /// Returns when done.
+  /// Order    after everything that was enqueued on both devices before the call, on any stream of
+  ///          the application's, too; done when it returns.
+  /// @errors UsageError while a stream of one of them captures: it waits for both. DeviceError,
+  /// late ones as well.
   Result<void> copy_bytes(
       Device dst_device, void* dst, Device src_device, const void* src, std::size_t size_bytes);
   /// A dense tensor without contents. For kind `cpu` without an owner this is host memory.
   Result<Tensor> make_tensor(DType dtype, const Dims& shape, Device device, void* stream = nullptr);
-  /// A dense copy of a dense tensor on another device.
+  /// A dense copy of a dense tensor on another device, with what all work that was enqueued on the
+  /// tensor's device before leaves in it. Complete when it is returned: work on any stream may read
+  /// it. @errors as copy_bytes; UsageError: it is not dense.
   Result<Tensor> to_device(const Tensor& tensor, Device device);
 
  private:
   struct Kind;
   class DeviceMemory;
+  struct Bytes;
+  /// Waits for an asynchronous device before `what` is done to its memory, unless that is new.
+  /// @errors UsageError while one of its streams captures.
+  Result<void> settle(const DeviceEntry& device, const std::string& what, bool is_new);
+  Result<void> copy(const Bytes& to, const Bytes& from, std::size_t size_bytes);
+  /// One that the owner of a kind makes, on the default stream of its device.
+  Result<void> copy_by(const DeviceEntry& owner,
+                       const Bytes& to,
+                       const Bytes& from,
+                       std::size_t size_bytes,
+                       const std::string& what);
   Kind* find_kind(DeviceKind kind) const;
   Result<Kind*> enumerated(DeviceKind kind);
   struct State;
