@@ -53,11 +53,11 @@ void check_launch(const char* what, std::int32_t device_index, Status pending);
 [[nodiscard]] int device_of_stream(std::int32_t device_index, Stream stream);
 
 /// Throws INVALID_ARGUMENT unless the stream is one of the device. CUDA refuses a kernel on a
-/// stream that is not of the current device, but runs copies and fills there, behind other work
-/// than the caller meant (CUDA Programming Guide, "Stream and Event Behavior"). For launches:
-/// remembers the thread's last stream. What this cannot see is left to the runtime, which refuses
-/// the launch: a stream that captures, and a handle that the application gave back and made again
-/// on another device.
+/// stream that is not of the current device, but runs a copy there, behind other work than the
+/// caller meant (CUDA Programming Guide, "Stream and Event Behavior"); of fills, and of the other
+/// runtimes, the documents say nothing, so they are taken to run, too. For launches: remembers the
+/// thread's last stream, and so cannot see a handle that the application gave back and made again
+/// on another device; nor a stream that captures. CUDA refuses these launches itself.
 void require_stream_of(std::int32_t device_index, Stream stream);
 /// For copies and fills, which nobody else would refuse: asks every time.
 void require_stream_now(std::int32_t device_index, Stream stream);
