@@ -235,36 +235,12 @@ void check_streams_of_two(Bench& bench, const DeviceEntry& second, void* there, 
 
 }  // namespace
 
-void check_two_cards(Bench& bench) {
+/// A call on the second card, whatever card is current; and one with a stream of the first.
+void check_calls_on_second(Bench& bench, const DeviceEntry& entry, std::mt19937_64& random) {
   DeviceTable& devices = bench.devices();
-  const Device first = bench.device();
-  const Device second{first.kind, 1};
-  const auto found = devices.find(second);
-  if (!found) {
-    std::printf("  not run, there is one card: %s\n", found.error().message().c_str());
-    return;
-  }
+  const Device second = entry.device;
   const tenon_device_kind& kind = bench.kind();
   const std::string group = "two cards: ";
-  std::mt19937_64 random(22);
-  const Tensor host = make_host(DType::kBFloat16, Dims{1 << 22}, Layout::kDense);
-  fill(host, Values::kNormal, random);
-  const auto size = host.storage()->size_bytes();
-  const Tensor here = to_device(bench, host);
-  const Tensor there =
-      must(devices.make_tensor(DType::kUInt8, Dims{static_cast<std::int64_t>(size)}, second));
-  std::vector<std::byte> back(size);
-  must(devices.copy_bytes(second, there.view().first(), first, here.storage()->memory(), size));
-  must(devices.copy_bytes(Device{}, back.data(), second, there.view().first(), size));
-  if (std::memcmp(back.data(), host.storage()->memory(), size) == 0) {
-    bench.tally().pass(group + "a copy from one to the other", 0);
-  } else {
-    bench.tally().fail(group + "a copy from one to the other", "other bytes arrived");
-  }
-
-  check_streams_of_two(bench, **found, there.view().first(), here.storage()->memory());
-
-  // A call on the second card, whatever card is current; and one with a stream of the first.
   const Dims shape{64, 1024};
   const Tensor x_host = make_host(DType::kBFloat16, shape, Layout::kDense);
   fill(x_host, Values::kNormal, random);
@@ -278,7 +254,7 @@ void check_two_cards(Bench& bench) {
   const auto run = [&]() -> Result<void> {
     auto results = op.call({{"self", x}, {"other", x}});
     if (!results) return fail(std::move(results).error());
-    TENON_TRY(devices.synchronize(**found));
+    TENON_TRY(devices.synchronize(entry));
     Tensor got = must(Tensor::host(DType::kBFloat16, shape));
     TENON_TRY(devices.copy_bytes(Device{},
                                  got.view().first(),
@@ -314,6 +290,36 @@ void check_two_cards(Bench& bench) {
                        after ? "the wrong stream was accepted" : after.error().to_string());
   }
   kind.stream_destroy(kind.context, &bench.entry().launch, stream, &reason);
+}
+
+void check_two_cards(Bench& bench) {
+  DeviceTable& devices = bench.devices();
+  const Device first = bench.device();
+  const Device second{first.kind, 1};
+  const auto found = devices.find(second);
+  if (!found) {
+    std::printf("  not run, there is one card: %s\n", found.error().message().c_str());
+    return;
+  }
+  const std::string group = "two cards: ";
+  std::mt19937_64 random(22);
+  const Tensor host = make_host(DType::kBFloat16, Dims{1 << 22}, Layout::kDense);
+  fill(host, Values::kNormal, random);
+  const auto size = host.storage()->size_bytes();
+  const Tensor here = to_device(bench, host);
+  const Tensor there =
+      must(devices.make_tensor(DType::kUInt8, Dims{static_cast<std::int64_t>(size)}, second));
+  std::vector<std::byte> back(size);
+  must(devices.copy_bytes(second, there.view().first(), first, here.storage()->memory(), size));
+  must(devices.copy_bytes(Device{}, back.data(), second, there.view().first(), size));
+  if (std::memcmp(back.data(), host.storage()->memory(), size) == 0) {
+    bench.tally().pass(group + "a copy from one to the other", 0);
+  } else {
+    bench.tally().fail(group + "a copy from one to the other", "other bytes arrived");
+  }
+
+  check_streams_of_two(bench, **found, there.view().first(), here.storage()->memory());
+  check_calls_on_second(bench, **found, random);
 }
 
 void check_errors(Bench& bench,

@@ -191,17 +191,15 @@ class Op {
 
 /// While it lives, this thread's calls on `device` enqueue on `stream`, a stream of the device's
 /// kind. Nests.
-/// Owner    the stream is the caller's, and outlives what was made on it: an output is given back
-/// in
-///          the stream's order, so let go of the outputs of these calls before the stream is
-///          destroyed. Wait for the stream first where its work may be under way: a new one may get
-///          the same handle, and this thread's workspace with it. What the core keeps for later
-///          calls, workspaces and kernels, does not use the stream once the calls have returned.
+/// Owner    the stream is the caller's, and outlives what was made on it: an output goes back in
+///          the stream's order, so let go of the outputs of these calls before it is destroyed.
+///          Wait for the stream first where its work may be under way: a new one may get the same
+///          handle, and this thread's workspace with it. What the core keeps for later calls,
+///          workspaces and kernels, does not use the stream once the calls have returned.
 /// Order    calls on one stream run one after the other. Between streams nothing is ordered: what
-/// is
-///          made on one is read on another after an event or a wait of the application's. Copies
-///          by DeviceTable::to_device and copy_bytes, and the first use of a construction-time
-///          tensor, wait for every stream themselves.
+///          was made on one is read on another after an event or a wait of the application's.
+///          Copies by DeviceTable::to_device and copy_bytes, and the first use of a
+///          construction-time tensor, wait for every stream themselves.
 class StreamScope {
  public:
   StreamScope(Device device, void* stream);
