@@ -36,7 +36,7 @@ C_AND_POSIX = set(
     "assert.h ctype.h errno.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h stdatomic.h stdbool.h "
     "stddef.h stdint.h stdio.h stdlib.h string.h time.h dirent.h dlfcn.h elf.h fcntl.h fnmatch.h glob.h "
     "link.h malloc.h poll.h pthread.h pwd.h sched.h semaphore.h signal.h spawn.h termios.h unistd.h "
-    "cpuid.h immintrin.h features.h execinfo.h cxxabi.h locale.h ucontext.h setjmp.h".split())
+    "cpuid.h immintrin.h features.h execinfo.h cxxabi.h locale.h ucontext.h setjmp.h unwind.h".split())
 FOLDERS_OF_THE_SYSTEM = {"sys", "linux", "asm", "netinet", "arpa", "bits", "experimental"}
 VENDOR_WORD = re.compile(r"(?<![A-Za-z0-9_])(cuda|hip|maca|nvidia|amd|metax)(?![A-Za-z0-9_])", re.IGNORECASE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

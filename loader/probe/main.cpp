@@ -8,6 +8,7 @@
 
 #include "probe/child.hpp"
 #include "src/probe_ending.hpp"
+#include "src/ready_unwinder.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 // What a plugin keeps for the process is no fault of its.
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
     return kUsage;
   }
   limit_resources(static_cast<rlim_t>(cpu_seconds));
+  tenon::loader::ready_unwinder();
   tenon::probe::Record record(descriptor, argv[4]);
   tenon::probe::try_plugin(argv[2], part == "devices", record);
   // Destructors and exit handlers of the plugin run here as they will in a real process; that they
