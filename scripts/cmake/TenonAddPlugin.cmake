@@ -9,10 +9,10 @@
 #     [OUTPUT_DIRECTORY dir]     default: TENON_PLUGIN_OUTPUT_DIRECTORY where set, else CMake's own
 #     [UNCHECKED])               leaves out the check after linking and the test; for plugins that are broken on purpose
 #
-# NAME is the plugin's id: [a-z][a-z0-9-]*. The module exports tenon_plugin_v0 and nothing else, resolves every
-# symbol when it is linked and when it is loaded, keeps the symbols of static libraries to itself, and has no symbol
-# that the dynamic linker would share with another plugin. Where the project calls enable_testing(), a test
-# <target>.lint runs tenon-plugin-lint on it, beside the plugins that come with Tenon.
+# NAME is the plugin's id: [a-z][a-z0-9-]*, at most 64 characters. The module exports tenon_plugin_v0 and nothing
+# else, resolves every symbol when it is linked and when it is loaded, keeps the symbols of static libraries to
+# itself, and has no symbol that the dynamic linker would share with another plugin. Where the project calls
+# enable_testing(), a test <target>.lint runs tenon-plugin-lint on it, beside the plugins that come with Tenon.
 
 # As a script (cmake -DFILE=... -DNM=... -DREADELF=... -P TenonAddPlugin.cmake) this file is the check after linking.
 if(CMAKE_SCRIPT_MODE_FILE AND CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
@@ -130,6 +130,10 @@ function(tenon_add_plugin name)
   if(NOT name MATCHES "^[a-z][a-z0-9-]*$")
     message(FATAL_ERROR "tenon_add_plugin(${name}): a plugin's name is its id, [a-z][a-z0-9-]*")
   endif()
+  string(LENGTH "${name}" length)
+  if(length GREATER 64)
+    message(FATAL_ERROR "tenon_add_plugin(${name}): a plugin's name is its id, of at most 64 characters; it has ${length}")
+  endif()
   if(NOT arg_SOURCES)
     message(FATAL_ERROR "tenon_add_plugin(${name}): no SOURCES")
   endif()
@@ -149,6 +153,10 @@ function(tenon_add_plugin name)
 
   add_library(${arg_TARGET} MODULE ${arg_SOURCES})
   set_target_properties(${arg_TARGET} PROPERTIES PREFIX "" OUTPUT_NAME "${name}" SUFFIX ".tenon.so")
+  if(CMAKE_INSTALL_RPATH)
+    # For the installation CMake would pad the build tree's run path with ':', which means the working directory.
+    set_target_properties(${arg_TARGET} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  endif()
   if(NOT arg_OUTPUT_DIRECTORY)
     set(arg_OUTPUT_DIRECTORY "${TENON_PLUGIN_OUTPUT_DIRECTORY}")
   endif()

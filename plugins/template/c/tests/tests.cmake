@@ -10,7 +10,8 @@ add_test(NAME note COMMAND ${tenon} plugins inspect $<TARGET_FILE:acme-c>)
 add_test(NAME loads COMMAND ${tenon} plugins ${where} --set-config plugins.required=[acme-c])
 add_test(NAME chosen COMMAND ${tenon} explain ${short} ${where})
 set_tests_properties(chosen PROPERTIES PASS_REGULAR_EXPRESSION "acme-c:rows")
-add_test(NAME refuses_long_rows COMMAND ${tenon} explain ${long} ${where})
+# As JSON, since a table's lines are broken where they are long.
+add_test(NAME refuses_long_rows COMMAND ${tenon} explain ${long} ${where} --json)
 set_tests_properties(refuses_long_rows PROPERTIES PASS_REGULAR_EXPRESSION "serves rows of at most 65536 elements")
 add_test(NAME values COMMAND ${tenon} run ${short} ${where} --check)
 add_test(NAME values_without_weight
