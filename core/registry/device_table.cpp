@@ -6,6 +6,7 @@
 
 #include "registry/abi_text.hpp"
 #include "registry/device_kind_state.hpp"
+#include "registry/known_flags.hpp"
 #include "tenon/core/device_calls.hpp"
 #include "tenon/core/floating_environment.hpp"
 #include "tenon/core/nearest.hpp"
@@ -134,9 +135,14 @@ DeviceEntry describe(const DeviceKindEntry& kind, std::uint32_t index) {
                               " are believed");
     return entry;
   }
+  if (const std::string fault = take_flags(kind.table, described); !fault.empty()) {
+    entry.failure = Error(
+        ErrorCode::kPluginFailed,
+        "plugin '" + kind.plugin + "' describes " + entry.device.to_string() + ": its " + fault);
+    return entry;
+  }
   described.kind = detail::str_of(kind.kind.name());
   described.index = static_cast<std::int32_t>(index);
-  described.flags |= kind.table.flags;
   entry.facts = DeviceFacts(described);
   entry.launch = entry.facts.abi();
   entry.launch.native = described.native;

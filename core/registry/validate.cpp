@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMaxListItems = 4096;
 constexpr std::uint64_t kMaxNameBytes = 256;
+// Far above every tile of a kernel, and small enough that a padded copy of a row is no surprise.
+constexpr std::uint32_t kMaxAlignmentElements = 65536;
 
 tl::unexpected<Error> reject(const PluginTransaction::Staged& staged,
                              tenon_status status,
@@ -75,6 +77,17 @@ Result<std::vector<std::string>> strings_of(const tenon_str* items,
     all.emplace_back(view_of(items[i]));
   }
   return all;
+}
+
+// Whether an entry of preferred_over has a form that can name any: "key", "plugin:key", "plugin:*".
+bool names_kernel_types(std::string_view entry) {
+  const auto is_name = [](std::string_view part) {
+    return !part.empty() && part.find_first_of(":*") == std::string_view::npos;
+  };
+  const std::size_t colon = entry.find(':');
+  if (colon == std::string_view::npos) return is_name(entry);
+  const std::string_view key = entry.substr(colon + 1);
+  return is_name(entry.substr(0, colon)) && (key == "*" || is_name(key));
 }
 
 std::string label_of(const tenon_kernel_type& row) {
@@ -155,6 +168,7 @@ class Validator {
     }
     accepted_.kinds.push_back(
         {DeviceKind::of(name), staged_.plugin->id, kind, staged_.plugin->host});
+    ignore_newer_bits(accepted_.kinds.back().table, record_.abi_minor);
     return {};
   }
 
@@ -252,6 +266,11 @@ class Validator {
     if (row.contract == nullptr) return bad(row, "it has no contract");
     if (auto fault = unknown_bits(row, record_.abi_minor); !fault.empty())
       return bad(row, "its " + fault);
+    if (row.alignment_elements > kMaxAlignmentElements) {
+      return bad(row,
+                 "its alignment_elements is " + std::to_string(row.alignment_elements) +
+                     "; expected at most " + std::to_string(kMaxAlignmentElements));
+    }
     if (row.contract->struct_size >= sizeof(tenon_contract)) return {};
     return bad(row,
                "its contract's struct_size is " + std::to_string(row.contract->struct_size) +
@@ -272,6 +291,11 @@ class Validator {
     if (!over) return bad(row, over.error().message());
     type.preferred_over.reserve(over->size());
     for (const auto& name : *over) {
+      if (!names_kernel_types(name)) {
+        return bad(row,
+                   "preferred_over[" + std::to_string(type.preferred_over.size()) + "] is '" +
+                       name + "'; expected \"key\" of this plugin, \"plugin:key\" or \"plugin:*\"");
+      }
       const bool own = name.find(':') == std::string::npos;
       type.preferred_over.push_back(own ? staged_.plugin->id + ":" + name : name);
     }

@@ -282,7 +282,8 @@ Result<void> HitMemo::launch(KeptLaunch& kept,
   std::optional<WorkspaceScope> scope;
   if (kept.entry->workspace_bytes != 0) {
     scope.emplace(workspace_of_thread(instance.engine().devices, &device, stream));
-    TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(kept.entry->workspace_bytes)));
+    TENON_TRY_ASSIGN(workspace,
+                     scope->take_workspace(kept.entry->workspace_bytes, *kept.entry->built));
   }
   tenon_launch& request = kept.request;
   request.call = &kept.call;

@@ -124,7 +124,7 @@ Result<void> StepRun::launch_wide(const CallEntry& entry,
   std::optional<WorkspaceScope> scope;
   if (entry.workspace_bytes != 0) {
     scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
-    TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
+    TENON_TRY_ASSIGN(workspace, scope->take_workspace(entry.workspace_bytes, *entry.built));
   }
   HitMemo* none = nullptr;
   return launch_views(entry, device, stream, workspace, state_.facts, TENON_LAUNCH_WIDE, none);

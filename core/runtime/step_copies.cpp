@@ -62,8 +62,13 @@ Result<void> StepRun::make_stand_in(const CallEntry& entry,
   }
   ThreadState::Copy copy{at, view, role != TENON_ROLE_OUT, role != TENON_ROLE_IN, {}};
   const DType dtype = passed.casts ? passed.dtype : view.dtype;
-  void* memory = nullptr;
-  TENON_TRY_ASSIGN(memory, take_for(scope, dtype, shape));
+  auto taken = take_for(scope, dtype, shape);
+  if (!taken) {
+    return fail(error_for("a cast or padded copy of argument '" + decl_.args[arg].name + "'",
+                          *entry.built,
+                          taken.error()));
+  }
+  void* const memory = *taken;
   const TensorView whole(memory, dtype, shape, view.device);
   copy.dense = whole;
   copy.dense.shape = view.shape;

@@ -290,7 +290,7 @@ Result<void> StepRun::launch(const CallEntry& entry,
     TENON_TRY(make_copies(*scope));
     if (entry.copied_args != 0) TENON_TRY(make_stand_ins(entry, *scope));
     if (entry.workspace_bytes != 0)
-      TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
+      TENON_TRY_ASSIGN(workspace, scope->take_workspace(entry.workspace_bytes, *entry.built));
   }
   if (!type.stored.empty()) reinterpret(type, entry.copied_args);
 

@@ -168,7 +168,7 @@ Result<void> TargetRun::launch(const CallEntry& entry, const DeviceEntry& device
   void* workspace = nullptr;
   if (entry.workspace_bytes != 0) {
     scope.emplace(workspace_of_thread(instance_.engine().devices, &device, stream));
-    TENON_TRY_ASSIGN(workspace, scope->take(static_cast<std::size_t>(entry.workspace_bytes)));
+    TENON_TRY_ASSIGN(workspace, scope->take_workspace(entry.workspace_bytes, *entry.built));
   }
   const tenon_launch request{sizeof(tenon_launch),
                              &device.launch,

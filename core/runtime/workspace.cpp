@@ -6,6 +6,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "runtime/built_entries.hpp"
 #include "runtime/capture_pool.hpp"
 #include "runtime/streams.hpp"
 
@@ -124,6 +125,17 @@ Result<void> WorkspaceArena::add_block(std::size_t size_bytes) {
                    devices_->alloc(*device_, TENON_MEMORY_DEVICE, size_bytes, alloc_stream_));
   blocks_.push_back({static_cast<std::byte*>(memory), size_bytes});
   return {};
+}
+
+Error error_for(std::string what, const BuiltEntry& kernel, const Error& why) {
+  Error error(why.code(), std::move(what) + " for " + kernel.description() + ": " + why.message());
+  for (const auto& [name, value] : why.fields()) error.add(name, value);
+  error.add("kernel", kernel.name());
+  return std::move(error).with_hint(why.hint()).with_where(why.where());
+}
+
+Error workspace_error(std::uint64_t size_bytes, const BuiltEntry& kernel, const Error& why) {
+  return error_for("the workspace of " + std::to_string(size_bytes) + " bytes", kernel, why);
 }
 
 WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tenon/core/device_table.hpp"
 
 namespace tenon {
+
+class BuiltEntry;
 
 /// One thread's blocks on one device and stream. Taken and given back like a stack.
 class WorkspaceArena {
@@ -74,6 +78,12 @@ WorkspaceArena& workspace_of_thread(const std::shared_ptr<DeviceTable>& devices,
                                     const DeviceEntry* device,
                                     void* stream);
 
+/// The error of memory that was asked for a kernel. `what` is "the workspace of 8 bytes".
+[[nodiscard]] Error error_for(std::string what, const BuiltEntry& kernel, const Error& why);
+[[nodiscard]] Error workspace_error(std::uint64_t size_bytes,
+                                    const BuiltEntry& kernel,
+                                    const Error& why);
+
 /// Gives back what was taken within a scope.
 class WorkspaceScope {
  public:
@@ -82,6 +92,13 @@ class WorkspaceScope {
   WorkspaceScope(const WorkspaceScope&) = delete;
   WorkspaceScope& operator=(const WorkspaceScope&) = delete;
   Result<void*> take(std::size_t size_bytes) { return arena_.take(size_bytes); }
+  /// For a launch of a kernel, whose name the error tells.
+  Result<void*> take_workspace(std::uint64_t size_bytes, const BuiltEntry& kernel) {
+    auto taken = arena_.take(static_cast<std::size_t>(size_bytes));
+    if (!taken) [[unlikely]]
+      return fail(workspace_error(size_bytes, kernel, taken.error()));
+    return taken;
+  }
 
  private:
   WorkspaceArena& arena_;

@@ -195,13 +195,15 @@ Result<GuardDamage> GuardedMemory::State::compare(const Block& block, const std:
   std::vector<std::byte> guard(kGuardBytes);
   TENON_TRY(devices->copy_bytes(
       Device{}, guard.data(), block.device.device, memory - kGuardBytes, kGuardBytes));
-  for (std::size_t at = 0; at < kGuardBytes && damage.before_bytes == 0; ++at) {
-    if (guard[at] != guard_byte(at)) damage.before_bytes = kGuardBytes - at;
+  for (std::size_t at = 0; at < kGuardBytes; ++at) {
+    if (guard[at] == guard_byte(at)) continue;
+    if (damage.before_bytes++ == 0) damage.before_reach = kGuardBytes - at;
   }
   TENON_TRY(devices->copy_bytes(
       Device{}, guard.data(), block.device.device, memory + block.size_bytes, kGuardBytes));
-  for (std::size_t at = kGuardBytes; at-- > 0 && damage.past_bytes == 0;) {
-    if (guard[at] != guard_byte(at)) damage.past_bytes = at + 1;
+  for (std::size_t at = kGuardBytes; at-- > 0;) {
+    if (guard[at] == guard_byte(at)) continue;
+    if (damage.past_bytes++ == 0) damage.past_reach = at + 1;
   }
   return damage;
 }

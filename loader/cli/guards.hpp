@@ -19,8 +19,10 @@ namespace tenon::cli {
 struct GuardDamage {
   const void* memory = nullptr;  ///< what the allocation's user had
   std::size_t size_bytes = 0;
-  std::uint64_t before_bytes = 0;  ///< from the farthest changed byte before it to its start
-  std::uint64_t past_bytes = 0;    ///< from its end to behind the farthest changed byte past it
+  std::uint64_t before_bytes = 0;  ///< how many before it changed
+  std::uint64_t before_reach = 0;  ///< from the farthest of them to its start
+  std::uint64_t past_bytes = 0;    ///< how many past its end changed
+  std::uint64_t past_reach = 0;    ///< from its end to behind the farthest of them
 };
 
 /// While it guards, memory of its device kinds comes between guards and filled with poison:

@@ -71,6 +71,11 @@ std::vector<bool> element_bytes(const Tensor& host) {
   return is_element;
 }
 
+/// How far written bytes lie, where they are not those next to the memory.
+std::string reach_text(std::uint64_t bytes, std::uint64_t reach) {
+  return bytes == reach ? std::string() : fmt::format(", as far as {}", counted(reach, "byte"));
+}
+
 /// One look at a call's memory.
 class Watch {
  public:
@@ -86,19 +91,21 @@ class Watch {
         add("past_end",
             name,
             damage.past_bytes,
-            fmt::format("{} wrote {} past the end of {}",
+            fmt::format("{} wrote {} past the end of {}{}",
                         kernels_,
                         counted(damage.past_bytes, "byte"),
-                        text));
+                        text,
+                        reach_text(damage.past_bytes, damage.past_reach)));
       }
       if (damage.before_bytes != 0) {
         add("before_start",
             name,
             damage.before_bytes,
-            fmt::format("{} wrote {} before the start of {}",
+            fmt::format("{} wrote {} before the start of {}{}",
                         kernels_,
                         counted(damage.before_bytes, "byte"),
-                        text));
+                        text,
+                        reach_text(damage.before_bytes, damage.before_reach)));
       }
     }
     return {};

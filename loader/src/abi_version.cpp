@@ -174,6 +174,7 @@ std::strong_ordering compare_versions(std::string_view a, std::string_view b) {
 }
 
 bool is_version(std::string_view version) {
+  if (version.size() > kMaxVersionBytes) return false;
   do {
     if (version.empty() || !is_digit(version.front())) return false;
     while (!version.empty() && is_digit(version.front())) version.remove_prefix(1);
@@ -194,6 +195,12 @@ bool is_version(std::string_view version) {
 }
 
 std::string version_refusal(std::string_view version) {
+  if (version.size() > kMaxVersionBytes) {
+    return fmt::format("its version, '{}...', has {} characters; at most {} are taken",
+                       version.substr(0, kMaxVersionBytes),
+                       version.size(),
+                       kMaxVersionBytes);
+  }
   return fmt::format(
       "its version is '{}'; expected numbers between dots, such as 1.2.3, by which the versions of "
       "one plugin are compared (a suffix such as -rc1 ranks below the version without it)",

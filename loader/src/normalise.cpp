@@ -165,7 +165,7 @@ FileResult<void> check_rows(const tenon_plugin& plugin, const Containment& memor
 FileResult<void> check_texts(const tenon_plugin& plugin, const Containment& memory) {
   for (const auto& [field, text, max_bytes] :
        {std::tuple("id", plugin.id, std::uint64_t{64}),
-        std::tuple("version", plugin.version, std::uint64_t{64}),
+        std::tuple("version", plugin.version, std::uint64_t{kMaxVersionBytes}),
         std::tuple("vendor", plugin.vendor, kMaxTextBytes),
         std::tuple("manifest", plugin.manifest, kMaxManifestBytes)}) {
     if (text.data != nullptr && text.size_bytes <= max_bytes) {

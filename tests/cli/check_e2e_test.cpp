@@ -79,6 +79,16 @@ TEST_SUITE("cli/check_e2e") {
                 "in 80 bytes)");
   }
 
+  TEST_CASE("what is written far behind an output is counted in bytes, and how far it is told") {
+    check_fault("far_over",
+                kSmall,
+                "past_end",
+                "output",
+                4,
+                "kernel 'lies:far_over' wrote 4 bytes past the end of output 'output' (float32[4, "
+                "5] in 80 bytes), as far as 4004 bytes");
+  }
+
   TEST_CASE("writing past the end of a workspace is found right behind what the kernel asked for") {
     const WithLies tenon;
     for (const char* device : {"cpu", "fake:1"}) {

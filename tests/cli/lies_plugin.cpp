@@ -18,6 +18,11 @@ void over2(void* bytes) {
   const auto& a = *static_cast<const AddArguments*>(bytes);
   std::memset(past_end(a, 1), 0, 8);
 }
+void far_over(void* bytes) {
+  tenon::test::run_add(bytes);
+  const auto& a = *static_cast<const AddArguments*>(bytes);
+  std::memset(past_end(a, 1001), 0, 4);
+}
 void under1(void* bytes) {
   tenon::test::run_add(bytes);
   const auto& a = *static_cast<const AddArguments*>(bytes);
@@ -67,8 +72,8 @@ void writes_past_workspace(void* bytes) {
   std::memset(a.workspace, 0, static_cast<std::size_t>(a.size_bytes + 4));
 }
 
-constexpr char kHonest[] = "honest", kOver2[] = "over2", kUnder1[] = "under1",
-               kNowrite[] = "nowrite", kLeavesLast[] = "leaves_last",
+constexpr char kHonest[] = "honest", kOver2[] = "over2", kFarOver[] = "far_over",
+               kUnder1[] = "under1", kNowrite[] = "nowrite", kLeavesLast[] = "leaves_last",
                kChangesInput[] = "changes_input", kFillsGap[] = "fills_gap", kFlushes[] = "flushes",
                kRoundsUp[] = "rounds_up", kTraps[] = "traps";
 
@@ -112,6 +117,7 @@ struct AddOverWorkspace : AnyAdd {
 TENON_PLUGIN(tenon::plugin("lies", "1.0.0")
                  .kernels<Add<kHonest, tenon::test::run_add>,
                           Add<kOver2, over2>,
+                          Add<kFarOver, far_over>,
                           Add<kUnder1, under1>,
                           Add<kNowrite, nowrite>,
                           Add<kLeavesLast, leaves_last>,

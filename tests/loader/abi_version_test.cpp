@@ -74,6 +74,12 @@ TEST_CASE("a version is numbers between dots, with a suffix that ranks below and
                           "latest",
                           "1.0-rc\n"})
     CHECK_FALSE_MESSAGE(is_version(bad), bad);
+  CHECK(is_version("1." + std::string(62, '0')));
+  const std::string long_one = "1." + std::string(63, '0');
+  CHECK_FALSE(is_version(long_one));
+  CHECK_MESSAGE(version_refusal(long_one).find("has 65 characters; at most 64 are taken") !=
+                    std::string::npos,
+                version_refusal(long_one));
 }
 
 TEST_CASE("plugin ids are lower case letters, digits and hyphens") {

@@ -64,6 +64,13 @@ constexpr Case kTables[] = {
      "its flags is 0x1001, of which ABI 0.1 does not know"},
     {BAD_KERNEL_RESERVED, TENON_INVALID_ARGUMENT, "its reserved is 0x7"},
     {BAD_OPTION_FLAG, TENON_INVALID_ARGUMENT, "tenon_plugin.options[0].flags is 0x2; expected 0"},
+    {BAD_ACCUMULATE,
+     TENON_INVALID_ARGUMENT,
+     "its accumulate is {code 9, bits 99, lanes 7}, which is no dtype of ABI 0.1"},
+    {BAD_ALIGNMENT,
+     TENON_INVALID_ARGUMENT,
+     "its alignment_elements is 4294967295; expected at most 65536"},
+    {BAD_PREFERRED_OVER_FORM, TENON_INVALID_ARGUMENT, "preferred_over[0] is 'cpu:row*'; expected"},
 };
 
 std::string bad_path(int fault) {

@@ -133,6 +133,10 @@ TEST_SUITE("core/registry") {
          [](FakeRow& r) { r.layouts = TENON_LAYOUTS_ALL + 1; },
          "INVALID_ARGUMENT",
          "its layouts is 0x20, of which ABI 0.1 does not know 0x20"},
+        {"huge alignment",
+         [](FakeRow& r) { r.alignment_elements = 0xffffffff; },
+         "INVALID_ARGUMENT",
+         "its alignment_elements is 4294967295; expected at most 65536"},
         {"two generals",
          [](FakeRow& r) { r.flags = TENON_KERNEL_GENERAL; },
          "ALREADY_EXISTS",
@@ -180,6 +184,65 @@ TEST_SUITE("core/registry") {
         committed.error().message() ==
         "device kind 'odd': its flags is 0x80, of which ABI 0.1 does not know 0x80; expected bits "
         "of TENON_DEVICE_FLAG_*");
+  }
+
+  TEST_CASE("a device whose description has a flag that nobody knows fails by its name") {
+    World w;
+    FakePlugin& a = FakePlugin::make("a");
+    FakeKind& kind = FakeKind::make();
+    kind.count = 2;
+    kind.described_flags = 0x100;
+    a.own_kind(kind.table("odder"));
+    w.row(a, "first");
+    REQUIRE(a.commit(w.registry));
+    const auto found = w.devices.find(Device{DeviceKind::of("odder"), 1});
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code() == ErrorCode::kPluginFailed);
+    CHECK_MESSAGE(
+        found.error().message() ==
+            "plugin 'a' describes odder:1: its flags is 0x100, of which ABI 0.1 does not know "
+            "0x100; expected bits of TENON_DEVICE_FLAG_*",
+        found.error().message());
+  }
+
+  TEST_CASE("the devices of a plugin of a newer minor may have flags, which this host ignores") {
+    World w;
+    FakePlugin& a = FakePlugin::make("a");
+    FakeKind& kind = FakeKind::make();
+    kind.flags |= 0x80;
+    kind.described_flags = 0x100;
+    a.own_kind(kind.table("newer"));
+    w.row(a, "first");
+    PluginRecord record;
+    record.abi_minor = TENON_ABI_MINOR + 1;
+    REQUIRE(a.commit(w.registry, record));
+    const auto found = w.devices.find(Device{DeviceKind::of("newer"), 0});
+    REQUIRE(found);
+    CHECK((*found)->facts.fields().flags ==
+          (TENON_DEVICE_FLAG_SYNCHRONOUS | TENON_DEVICE_FLAG_HOST_MEMORY));
+  }
+
+  TEST_CASE("an entry of preferred_over that can name nothing is refused with the forms that can") {
+    for (const char* entry : {"*", "*:*", "*:row", "b:*:x", "b:row*", "b:", ":*", "b:x:y", "ro*"}) {
+      CAPTURE(entry);
+      World w;
+      FakePlugin& a = FakePlugin::make("a");
+      w.row(a, "row");
+      w.row(a, "first").preferred_over = {"row", entry};
+      const auto committed = a.commit(w.registry);
+      REQUIRE_FALSE(committed);
+      CHECK(field(committed.error(), "status") == "INVALID_ARGUMENT");
+      CHECK_MESSAGE(committed.error().message() ==
+                        "kernel type 'ScaleFwdOp/scale_fwd/first': preferred_over[1] is '" +
+                            std::string(entry) +
+                            "'; expected \"key\" of this plugin, \"plugin:key\" or \"plugin:*\"",
+                    committed.error().message());
+    }
+    World w;
+    FakePlugin& a = FakePlugin::make("a");
+    w.row(a, "row");
+    w.row(a, "first").preferred_over = {"row", "a:row", "a:*", "b:*", "b:key"};
+    CHECK(a.commit(w.registry));
   }
 
   TEST_CASE("a preferred_over circle inside one plugin rejects it") {

@@ -22,13 +22,15 @@ namespace {
 struct Pool {
   std::map<void*, std::size_t> live;
   int given = 0;
+  static constexpr std::size_t kNoLimit = ~std::size_t{0};
   bool empty = false;
+  std::size_t most_bytes = kNoLimit;
   std::vector<void*> streams;
 
   DeviceAllocator allocator() {
     return {[this](Device device, std::size_t size, void* stream) -> void* {
               CHECK(device.to_string() == "fake:0");
-              if (empty) return nullptr;
+              if (empty || size > most_bytes) return nullptr;
               void* memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
               live[memory] = size;
               streams.push_back(stream);
@@ -91,6 +93,44 @@ TEST_SUITE("device memory") {
       CHECK(out_of_memory.error().message().find("application's allocator") != std::string::npos);
       pool.empty = false;
     }
+  }
+
+  TEST_CASE("a workspace that cannot be had is told by whose it is, in repeated calls too") {
+    static Pool pool;  // this thread keeps a workspace beyond the world
+    static char other_stream = 0;
+    World w;
+    FakeRow& row = w.row("fast");
+    row.workspace_bytes = std::uint64_t{1} << 20;
+    w.publish();
+    REQUIRE(w.engine->devices().set_allocator(w.fake.kind, pool.allocator()));
+    Op op = w.make();
+    const Tensor x = w.tensor({3});
+    const auto check = [&](const std::string& text) {
+      const auto made = op.call({{"x", x}});
+      REQUIRE_FALSE(made);
+      CHECK(made.error().code() == ErrorCode::kOutOfMemory);
+      CHECK_MESSAGE(made.error().message().find(text) == 0, made.error().message());
+    };
+    const char told[] =
+        "the workspace of 1048576 bytes for kernel type 'acme:fast' of interface 'scale_fwd': "
+        "allocating 1048576 bytes on fake:0";
+
+    pool.most_bytes = 1000;
+    check(told);
+    pool.most_bytes = Pool::kNoLimit;
+    for (int call = 0; call < 3; ++call) REQUIRE(op.call({{"x", x}}));
+    pool.most_bytes = 1000;
+    {
+      const StreamScope scope(w.fake, &other_stream);  // which has no workspace yet
+      check(told);
+    }
+
+    row.workspace_bytes = ~std::uint64_t{0};
+    op = w.make();
+    check(
+        "the workspace of 18446744073709551615 bytes for kernel type 'acme:fast' of interface "
+        "'scale_fwd': a workspace of 18446744073709551615 bytes on fake:0 is more than");
+    pool.most_bytes = Pool::kNoLimit;
   }
 
   TEST_CASE("an allocator that wants workspaces apart is asked for each in its own size") {

@@ -28,7 +28,7 @@ static const tenon_contract kContract = {
     BAD_FAULT == BAD_CONTRACT_SHORT ? 8 : sizeof(tenon_contract), 0, kFields, 3, kArgs, 3};
 static const tenon_str kDevices[] = {TEXT("cpu")};
 static const tenon_str kOps[] = {TEXT("AddFwdOp")};
-static const tenon_str kPreferences[] = {TEXT("nobody"), TEXT("row")};
+static const tenon_str kPreferences[] = {TEXT("nobody"), TEXT("row"), TEXT("cpu:row*")};
 #if BAD_FAULT == BAD_NEEDS_NOT_UTF8
 static const tenon_str kNotUtf8[] = {TEXT("\xc3\x28")};
 #endif
@@ -120,6 +120,16 @@ static tenon_status add_rows(const tenon_registrar* registrar, tenon_reason* rea
       break;
     case BAD_KERNEL_RESERVED:
       row.reserved = 7;
+      break;
+    case BAD_ACCUMULATE:
+      row.accumulate = (tenon_dtype){9, 99, 7};
+      break;
+    case BAD_ALIGNMENT:
+      row.alignment_elements = UINT32_MAX;
+      break;
+    case BAD_PREFERRED_OVER_FORM:
+      row.preferred_over = &kPreferences[2];
+      row.n_preferred_over = 1;
       break;
     case BAD_ROWS_NULL:
       rows = NULL;

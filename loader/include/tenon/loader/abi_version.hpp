@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,8 +36,12 @@ struct PluginAbi {
 /// after a hyphen ranks below the version without it ("2.0-rc1" < "2.0").
 [[nodiscard]] std::strong_ordering compare_versions(std::string_view a, std::string_view b);
 
+/// The longest version that a plugin may have.
+inline constexpr std::size_t kMaxVersionBytes = 64;
+
 /// True for what compare_versions() can order: numbers between dots, then maybe a suffix after a
-/// hyphen and a build after a plus, both of letters, digits, dots and hyphens ("1.2.3-rc1+git5").
+/// hyphen and a build after a plus, both of letters, digits, dots and hyphens ("1.2.3-rc1+git5");
+/// of at most kMaxVersionBytes.
 [[nodiscard]] bool is_version(std::string_view version);
 /// What one that is not is told.
 [[nodiscard]] std::string version_refusal(std::string_view version);
