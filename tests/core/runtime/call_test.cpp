@@ -459,8 +459,8 @@ TEST_SUITE("core/runtime/call") {
       const auto called = op.call({{"x", w.tensor({3})}});
       REQUIRE_FALSE(called);
       CHECK(called.error().code() == ErrorCode::kOutOfMemory);
-      CHECK(called.error().message().find("a workspace of " + std::to_string(bytes) +
-                                          " bytes on fake:0") == 0);
+      CHECK(called.error().message().find("the workspace of " + std::to_string(bytes) +
+                                          " bytes for kernel type '") == 0);
     }
     CHECK(row.launches == 0);
   }
