@@ -258,10 +258,11 @@ TEST_SUITE("streams") {
     FakeRow* row = nullptr;
     std::optional<World> w(std::in_place);
     row = &w->row("fast");
+    const Tensor x = w->tensor({3});  // as long as the stream works on it
     {
       std::optional<Op> op = w->make();
       const StreamScope scope(w->fake, &stream);
-      REQUIRE(op->call({{"x", w->tensor({3})}}));
+      REQUIRE(op->call({{"x", x}}));
       World::devices().capturing = &stream;
       op.reset();
     }

@@ -27,14 +27,24 @@ struct DeferredDevices {
   tenon_status status = TENON_OK;     ///< of every function that says DEVICE now and then
   const char* left_behind = nullptr;  ///< what last_error says
 
+  DeferredDevices() = default;
+  DeferredDevices(const DeferredDevices&) = delete;
+  DeferredDevices& operator=(const DeferredDevices&) = delete;
+  ~DeferredDevices() {  // of what was given back last
+    for (const std::int32_t device : {0, 1}) run(device);
+  }
+
   void enqueue(std::int32_t device, void* stream, std::function<void()> work) {
     queues[{device, stream}].push_back(std::move(work));
   }
   void start_anew() {
-    DeferredDevices fresh;
-    fresh.queues = std::move(queues);
-    *this = std::move(fresh);
     for (const std::int32_t device : {0, 1}) run(device);
+    frees.clear();
+    waits = 0;
+    capturing = nullptr;
+    capture_ended = false;
+    status = TENON_OK;
+    left_behind = nullptr;
   }
   tenon_status wait(std::int32_t device) {
     ++waits;
@@ -154,8 +164,9 @@ struct DeferredWorld : ScaleWorld {
     };
     k.stream_create =
         [](void*, const tenon_device*, void** stream, tenon_reason* reason) -> tenon_status {
+      if (devices().status != TENON_OK) return failed(reason);
       *stream = new char;
-      return failed(reason);
+      return TENON_OK;
     };
     k.stream_destroy = [](void*, const tenon_device*, void* stream, tenon_reason*) -> tenon_status {
       delete static_cast<char*>(stream);
