@@ -2,6 +2,9 @@
 #include "tenon/core/plugin_calls.hpp"
 
 #include <cstdio>
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
 
 #include "registry/lent_reason.hpp"
 
@@ -11,9 +14,15 @@ bool is_launching() noexcept { return detail::reason_of_thread.lent == detail::L
 
 namespace detail {
 
-tenon_status thrown(tenon_reason& reason) noexcept {
+// The object of a forced unwind is null, which the undefined-behaviour sanitizer takes for a fault
+// of its handler.
+__attribute__((no_sanitize("null"))) tenon_status thrown(tenon_reason& reason) {
   try {
     throw;
+#if defined(__GLIBCXX__)
+  } catch (const abi::__forced_unwind&) {
+    throw;
+#endif
   } catch (const std::exception& error) {
     (void)std::snprintf(reason.text, sizeof reason.text, "it threw an exception: %s", error.what());
   } catch (...) {

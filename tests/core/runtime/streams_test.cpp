@@ -258,9 +258,9 @@ TEST_SUITE("streams") {
     FakeRow* row = nullptr;
     std::optional<World> w(std::in_place);
     row = &w->row("fast");
+    std::optional<Op> op = w->make();
     const Tensor x = w->tensor({3});  // as long as the stream works on it
     {
-      std::optional<Op> op = w->make();
       const StreamScope scope(w->fake, &stream);
       REQUIRE(op->call({{"x", x}}));
       World::devices().capturing = &stream;
@@ -271,8 +271,8 @@ TEST_SUITE("streams") {
     CHECK_FALSE(World::devices().capture_ended);
     World next;
     next.row("fast");
-    Op op = next.make();
-    REQUIRE(op.call({{"x", next.tensor({3})}}));
+    Op other = next.make();
+    REQUIRE(other.call({{"x", next.tensor({3})}}));
     CHECK(row->destroys.load() == 1);
   }
 

@@ -7,9 +7,6 @@
 #include <limits>
 #include <string_view>
 #include <utility>
-#if defined(__GLIBCXX__)
-#include <cxxabi.h>
-#endif
 
 #include "tenon/plugin.h"
 
@@ -68,24 +65,19 @@ inline constexpr tenon_status kBrokeContract = kThrew + 1;
 [[nodiscard]] bool is_launching() noexcept;
 
 namespace detail {
-/// Inside a handler: describes the exception in `reason`. Returns kThrew.
-[[gnu::cold]] tenon_status thrown(tenon_reason& reason) noexcept;
+/// Inside a handler: describes the exception in `reason`. Returns kThrew; what ends the thread goes
+/// on from here.
+[[gnu::cold]] tenon_status thrown(tenon_reason& reason);
 }  // namespace detail
 
 /// Runs what calls a function of a plugin. No exception may cross the ABI; one that does becomes
 /// kThrew as long as it can be caught: the plugin's code has unwind tables, and it is no noexcept
 /// function that lets it pass. What ends a thread (pthread_exit, cancellation) is no exception, and
-/// goes on. Costs nothing where nothing is thrown. (The object of a forced unwind is null, which
-/// the undefined-behaviour sanitizer takes for a fault of the handler.)
+/// goes on. Costs nothing where nothing is thrown.
 template <class F>
-[[gnu::always_inline]] __attribute__((no_sanitize("null"))) inline tenon_status caught(
-    tenon_reason& reason, F&& call) {
+[[gnu::always_inline]] inline tenon_status caught(tenon_reason& reason, F&& call) {
   try {
     return std::forward<F>(call)();
-#if defined(__GLIBCXX__)
-  } catch (const abi::__forced_unwind&) {
-    throw;
-#endif
   } catch (...) {
     return detail::thrown(reason);
   }
