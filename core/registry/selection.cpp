@@ -23,6 +23,12 @@ struct CallScratch {
   std::vector<tenon_arg_facts> args;
 };
 
+/// What a plugin refuses for: none of the host's codes, and without one some other reason.
+std::uint32_t plugins_code(std::uint32_t code) {
+  constexpr std::uint32_t kFirst = 16;
+  return code < kFirst ? TENON_REASON_OTHER : code;
+}
+
 class Selector {
  public:
   Selector(const SelectionQuery& query, std::vector<CandidateReport>* report)
@@ -304,10 +310,11 @@ class Selector {
       return type.row.refuse(type.row.context, &q_.device.abi(), &call, &reason);
     });
     if (status == TENON_OK) return true;
+    if (status == TENON_REFUSED) reason.code = plugins_code(reason.code);
     const std::int32_t arg = host_arg(type, reason.arg_index);
-    const bool copy_may_help =
-        reason.code == TENON_REASON_LAYOUT || reason.code == TENON_REASON_ALIGNMENT ||
-        reason.code == TENON_REASON_WIDE || reason.code == TENON_REASON_ALIAS;
+    const bool copy_may_help = reason.code == TENON_REASON_ALIGNMENT ||
+                               reason.code == TENON_REASON_WIDE ||
+                               reason.code == TENON_REASON_ALIAS;
     const bool copyable = copy_may_help && arg >= 0 &&
                           !q_.interface.args[static_cast<std::size_t>(arg)].list &&
                           status == TENON_REFUSED;
@@ -320,9 +327,7 @@ class Selector {
       CandidateReport& c = say(i, round, Verdict::kRefused);
       const Value expected = detail::value_of(reason.expected);
       const Value actual = detail::value_of(reason.actual);
-      // Who refuses without a code has some other reason.
-      const bool lacks_code = status == TENON_REFUSED && reason.code == TENON_REASON_NONE;
-      c.reason = {lacks_code ? TENON_REASON_OTHER : reason.code,
+      c.reason = {reason.code,
                   arg >= 0 ? q_.interface.args[static_cast<std::size_t>(arg)].name : std::string(),
                   detail::attribute_of(reason),
                   expected.is_none() ? std::string() : expected.to_string(),

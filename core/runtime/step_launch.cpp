@@ -118,7 +118,7 @@ Result<std::shared_ptr<const CallEntry>> StepRun::miss(const DeviceEntry& device
   const SelectionQuery q = query(device.facts, device.device.kind, forced, forced_by);
   const SelectionResult selection = select(q);
   for (const auto& [type, why] : selection.failed)
-    warn_failed(*type, "refuse", why, "it is passed over, which it did not ask for");
+    warn_failed(*type, "refuse", why, "it is passed over as if it had refused");
   const bool chosen = selection.outcome == SelectionOutcome::kChosen;
   const bool may_compose = instance_.composes() && q.forced.empty();
   if (!chosen && may_compose && selection.outcome != SelectionOutcome::kAmbiguous)

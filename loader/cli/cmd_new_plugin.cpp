@@ -15,6 +15,7 @@
 #include "json.hpp"
 #include "plugin_templates.hpp"
 #include "run_commands.hpp"
+#include "tenon/loader/abi_version.hpp"
 
 namespace tenon::cli {
 namespace {
@@ -87,15 +88,14 @@ std::string_view name_fault(std::string_view name) {
   return is_shipped_plugin(name) ? "a plugin that Tenon ships has that id" : std::string_view();
 }
 
-/// A name becomes a file NAME.tenon.so, for which file systems have 255 bytes, and build tools add
-/// to that.
+/// A name becomes a plugin's id; its device kind has the same limit.
 Result<void> require_length(std::string_view what, std::string_view name) {
-  constexpr std::size_t kMost = 200;
+  constexpr std::size_t kMost = loader::kMaxPluginIdBytes;
   if (name.size() <= kMost) return {};
   return usage(
       fmt::format(
           "a {} of {} characters, '{}...', is too long", what, name.size(), name.substr(0, 32)),
-      fmt::format("it has at most {}: file names have 255 bytes", kMost));
+      fmt::format("it has at most {}, as the loader takes ids", kMost));
 }
 
 Result<Project> project_of(const Arguments& arguments) {

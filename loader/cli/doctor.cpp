@@ -37,6 +37,18 @@ std::string_view last_words(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// What to do about a step that came back with an error.
+std::string_view fix_of(const ProbeStep& step) {
+  if (step.name == "load") return "install what it needs, or link it with an $ORIGIN run path";
+  if (step.name.starts_with("count "))
+    return "correct what it says; where there is no driver or device, count comes back with OK, 0 "
+           "and a text that says so";
+  if (step.name.starts_with("describe "))
+    return "correct what it says; the texts of a device are UTF-8, and static: they must live on "
+           "when describe has come back";
+  return "the plugin says why; correct that";
+}
+
 class Doctor {
  public:
   Doctor(std::string path, const DoctorOptions& options) : options_(options) {
@@ -214,8 +226,7 @@ void Doctor::step(const ProbeStep& step, const ProbeReport& report) {
                             out_.path);
   } else if (step.failed) {
     check.verdict = CheckVerdict::kFail;
-    check.fix = step.name == "load" ? "install what it needs, or link it with an $ORIGIN run path"
-                                    : "the plugin says why; correct that";
+    check.fix = fix_of(step);
   } else if (step.name == "floating point") {
     check.verdict = CheckVerdict::kWarn;
     check.fix =

@@ -241,10 +241,10 @@ int told_of_status(int status) {
          {});
     return status == 0 ? meant : status;
   }
-  const std::string what =
-      fmt::format("the process was ended with status {} (_exit) {}; nothing is finished",
-                  status,
-                  place_text(account->plugins));
+  const std::string what = fmt::format(
+      "the process was ended with status {} (_exit or the like) {}; nothing is finished",
+      status,
+      place_text(account->plugins));
   tell(what, advice(*account));
   tell_json(blame(), what, advice(*account));
   return status == 0 ? kFailed : status;

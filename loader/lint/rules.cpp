@@ -310,12 +310,14 @@ void Linter::check_text_relocations(const Subject& subject) {
 
 void Linter::check_run_path(const Subject& subject) {
   std::vector<std::string> outside;
+  bool has_empty = false;
   for (const std::string& entry : subject.image->run_path()) {
     bool inside = false;
     for (const std::string_view origin : {"$ORIGIN", "${ORIGIN}"}) {
       inside = inside || entry == origin || entry.starts_with(std::string(origin) + "/");
     }
-    if (!inside) outside.push_back("'" + entry + "'");
+    if (!inside && !entry.empty()) outside.push_back("'" + entry + "'");
+    has_empty = has_empty || entry.empty();
   }
   if (!outside.empty()) {
     add(kRunPath,
@@ -323,6 +325,13 @@ void Linter::check_run_path(const Subject& subject) {
         fmt::format("libraries are searched in {}, which is a folder of another machine",
                     some_of(outside)),
         "begin each entry with $ORIGIN, or link without a run path");
+  }
+  if (has_empty) {
+    add(kRunPath,
+        Verdict::kFailed,
+        "an empty entry lets libraries be searched in the working directory of whoever loads it",
+        "begin each entry with $ORIGIN, without a ':' too many; in CMake, set "
+        "BUILD_WITH_INSTALL_RPATH, as tenon_add_plugin() does for CMAKE_INSTALL_RPATH");
   }
   pass(kRunPath, subject.image->run_path().empty() ? "none" : "all of it below $ORIGIN");
 }

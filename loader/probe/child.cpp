@@ -13,12 +13,17 @@
 #include <vector>
 
 #include "tenon/core/plugin_record.hpp"
+#include "tenon/loader/abi_version.hpp"
 #include "tenon/loader/memory_map.hpp"
 #include "tenon/loader/plugin_library.hpp"
 #include "tenon/plugin.h"
 
 namespace tenon::probe {
 namespace {
+
+// As the host takes them.
+constexpr std::uint32_t kMaxDevices = 1024;
+constexpr std::uint64_t kMaxRunsArchs = 4096;
 
 std::string_view view_of(tenon_str text) {
   return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size_bytes);
@@ -145,27 +150,94 @@ std::size_t thread_count() {
   return count;
 }
 
-/// Counts and describes the devices of every kind. What a driver answers with an error is told and
-/// is no fault: the same answer is met where the devices are needed.
+/// Overwrites what the last call left on the stack and in freed blocks of usual sizes, as the next
+/// calls of a program would do sooner or later: a text that lay there is none any more.
+[[gnu::noinline]] void forget() {
+  constexpr unsigned char kNoText = 0xFF;
+  volatile unsigned char stack[8192];
+  for (volatile unsigned char& byte : stack) byte = kNoText;
+  constexpr std::size_t kLargest = 1024;
+  constexpr std::size_t kStep = 16;
+  std::vector<void*> blocks;
+  for (std::size_t size = kStep; size <= kLargest; size += kStep) {
+    void* const block = std::malloc(size);
+    if (block != nullptr) std::memset(block, kNoText, size);
+    blocks.push_back(block);
+  }
+  for (void* const block : blocks) std::free(block);
+}
+
+/// What is wrong with a text of a device; empty where nothing is.
+std::string text_fault(const loader::MemoryMap& map, const char* field, tenon_str text) {
+  constexpr std::uint64_t kMostBytes = 4096;
+  if (text.size_bytes == 0) return {};
+  if (text.size_bytes > kMostBytes)
+    return std::string(field) + " is a text of " + std::to_string(text.size_bytes) + " bytes";
+  if (text.data == nullptr || !map.readable(text.data, text.size_bytes))
+    return std::string(field) + " points to no memory that can be read";
+  const std::string_view bytes = view_of(text);
+  const bool has_control = std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  if (has_control || !loader::is_utf8(bytes))
+    return std::string(field) + " is no printable text in UTF-8";
+  return {};
+}
+
+/// The first fault of a described device's texts, read after what describe left behind is gone.
+std::string texts_fault(const tenon_device& device) {
+  forget();
+  const auto map = loader::MemoryMap::of_process();
+  std::string fault = text_fault(map, "name", device.name);
+  if (fault.empty()) fault = text_fault(map, "arch", device.arch);
+  if (fault.empty()) fault = text_fault(map, "pci", device.pci);
+  if (fault.empty()) fault = text_fault(map, "uuid", device.uuid);
+  const std::uint64_t archs = fault.empty() ? device.n_runs_archs : 0;
+  if (archs > kMaxRunsArchs)
+    return "runs_archs has " + std::to_string(archs) + " tags, at most " +
+           std::to_string(kMaxRunsArchs) + " are believed";
+  if (archs != 0 && !map.readable(device.runs_archs, archs * sizeof(tenon_str)))
+    return "runs_archs points to no memory that can be read";
+  for (std::uint64_t i = 0; i < archs && fault.empty(); ++i)
+    fault = text_fault(map, "runs_archs", device.runs_archs[i]);
+  return fault;
+}
+
+void try_device(const tenon_device_kind& kind,
+                const std::string& name,
+                std::uint32_t index,
+                Record& record) {
+  tenon_reason reason{};
+  tenon_device device{};
+  device.struct_size = sizeof device;
+  record.begin("describe " + name + ':' + std::to_string(index));
+  std::string fault =
+      call(reason, [&] { return kind.describe(kind.context, index, &device, &reason); });
+  if (fault.empty()) fault = texts_fault(device);
+  if (fault.empty()) return record.end(view_of(device.name));
+  record.fault(fault);
+}
+
+/// Counts and describes the devices of every kind. An error is told, and the plugin survives: the
+/// same answer is met where the devices are needed, and its other kinds may work.
 void try_devices(const Services& services, Record& record) {
-  constexpr std::uint32_t kMaxDevices = 1024;
   tenon_reason reason{};
   for (const tenon_device_kind& kind : services.kinds) {
     const std::string name(view_of(kind.kind).substr(0, 64));
     std::uint32_t count = 0;
     record.begin("count " + name);
     std::string fault = call(reason, [&] { return kind.count(kind.context, &count, &reason); });
-    const bool counted = fault.empty();
-    if (counted && count == 0) fault = text_of(reason);
-    record.end(std::to_string(count) + (count == 1 ? " device" : " devices") +
-               (fault.empty() ? "" : ": " + fault));
-    for (std::uint32_t i = 0; counted && i < std::min(count, kMaxDevices); ++i) {
-      tenon_device device{};
-      device.struct_size = sizeof device;
-      record.begin("describe " + name + ':' + std::to_string(i));
-      fault = call(reason, [&] { return kind.describe(kind.context, i, &device, &reason); });
-      record.end(fault.empty() ? view_of(device.name) : fault);
+    if (fault.empty() && count > kMaxDevices) {
+      fault =
+          counted(count, "device") + "; at most " + std::to_string(kMaxDevices) + " are believed";
     }
+    if (!fault.empty()) {
+      record.fault(fault);
+      continue;
+    }
+    const std::string why_none = count == 0 ? text_of(reason) : std::string();
+    record.end(counted(count, "device") + (why_none.empty() ? "" : ": " + why_none));
+    for (std::uint32_t i = 0; i < count; ++i) try_device(kind, name, i, record);
   }
 }
 

@@ -26,12 +26,13 @@ void Record::begin(std::string_view step) {
   began_ = std::chrono::steady_clock::now();
 }
 
-void Record::end(std::string_view said) {
+void Record::end_as(std::string_view word, std::string_view said) {
   const auto took = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::steady_clock::now() - began_);
   if (floating_ && floating_->restore()) changes_ += (changes_.empty() ? "" : ", ") + step_;
   floating_.reset();
-  line("end\t" + step_ + '\t' + std::to_string(took.count()) + '\t' + std::string(said));
+  line(std::string(word) + '\t' + step_ + '\t' + std::to_string(took.count()) + '\t' +
+       std::string(said));
 }
 
 void Record::ok() {

@@ -18,13 +18,16 @@ class Record {
   void begin(std::string_view step);
   /// Ends the step that was begun last, and puts back the floating-point environment of its
   /// beginning. A change is told as a step "floating point" before the last line.
-  void end(std::string_view said = {});
+  void end(std::string_view said = {}) { end_as("end", said); }
+  /// Ends it as one that came back with an error, after which the next one is tried all the same.
+  void fault(std::string_view why) { end_as("fault", why); }
   /// The last line: all went well, or what did not. Only these carry the nonce.
   void ok();
   void failed(std::string_view why);
 
  private:
   void line(std::string text) const;
+  void end_as(std::string_view word, std::string_view said);
 
   int descriptor_;
   std::string nonce_;

@@ -208,10 +208,21 @@ std::string version_refusal(std::string_view version) {
 }
 
 bool is_plugin_id(std::string_view id) {
-  if (id.empty() || id.size() > 64 || id.front() < 'a' || id.front() > 'z') return false;
+  if (id.empty() || id.size() > kMaxPluginIdBytes || id.front() < 'a' || id.front() > 'z')
+    return false;
   return std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-';
   });
+}
+
+std::string id_refusal(std::string_view id) {
+  if (id.size() > kMaxPluginIdBytes) {
+    return fmt::format("id '{}...' has {} characters, at most {} are taken",
+                       id.substr(0, kMaxPluginIdBytes / 2),
+                       id.size(),
+                       kMaxPluginIdBytes);
+  }
+  return fmt::format("id '{}' is not of the form [a-z][a-z0-9-]*", id);
 }
 
 bool is_utf8(std::string_view text) {

@@ -238,9 +238,7 @@ FileResult<tenon_plugin> normalise_plugin(const tenon_plugin* object,
   plugin.struct_size = std::min<std::uint64_t>(size, sizeof plugin);
   if (auto ok = check_texts(plugin, memory); !ok) return tl::unexpected(ok.error());
   if (!is_plugin_id(view_of(plugin.id))) {
-    return refuse(
-        TENON_INVALID_ARGUMENT,
-        fmt::format("the id '{}' is not of the form [a-z][a-z0-9-]*", view_of(plugin.id)));
+    return refuse(TENON_INVALID_ARGUMENT, fmt::format("the {}", id_refusal(view_of(plugin.id))));
   }
   if (note == nullptr && !is_version(view_of(plugin.version))) {
     return refuse(TENON_INVALID_ARGUMENT, version_refusal(view_of(plugin.version)));

@@ -133,8 +133,7 @@ FileResult<void> vet(const ElfFile& file) {
                   fmt::format("plugin {} {}: {}", note.id, note.version, *text));
   }
   if (!is_plugin_id(note.id)) {
-    return refuse(TENON_INVALID_ARGUMENT,
-                  fmt::format("the note's id '{}' is not of the form [a-z][a-z0-9-]*", note.id));
+    return refuse(TENON_INVALID_ARGUMENT, fmt::format("the note's {}", id_refusal(note.id)));
   }
   if (!is_version(note.version)) {
     return refuse(TENON_INVALID_ARGUMENT,

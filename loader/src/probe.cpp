@@ -144,9 +144,11 @@ void read_record(std::string_view record, const std::string& nonce, ProbeReport&
     if (words.size() < 2) continue;
     if (words[0] == "begin") {
       report.steps.push_back({printable_line(words[1]), false, false, 0, {}});
-    } else if (words[0] == "end" && words.size() >= 4 && !report.steps.empty()) {
+    } else if ((words[0] == "end" || words[0] == "fault") && words.size() >= 4 &&
+               !report.steps.empty()) {
       ProbeStep& step = report.steps.back();
       step.done = step.name == printable_line(words[1]);
+      step.failed = words[0] == "fault";
       (void)std::from_chars(words[2].data(), words[2].data() + words[2].size(), step.duration_ns);
       step.said = printable_line(words[3]);
     } else if (words[0] == "ok" && words[1] == nonce) {

@@ -149,7 +149,11 @@ ProbeFindings ProbeCache::get(const std::string& plugin_file,
     complaint = fmt::format("the findings of an earlier probe in '{}' are ignored: {}", path, why);
     return ProbeFindings();
   };
-  if (error == EINVAL) return ignore("it is no file; remove it, where this is said again");
+  if (error == EINVAL)
+    return ignore(
+        "it is no file; what this probe finds takes its place, and a folder with something in it "
+        "is "
+        "kept beside it with the ending .aside");
   if (error != 0) return ignore(std::strerror(error));
   // Who can write here could pass a plugin off as tried.
   if (const auto fault = distrust(folder_, geteuid())) return ignore(*fault);

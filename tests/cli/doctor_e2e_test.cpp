@@ -109,6 +109,31 @@ TEST_SUITE("cli/doctor") {
     CHECK(checks["describe fake:1"]["verdict"] == "pass");
   }
 
+  TEST_CASE("a device kind that cannot be counted or described fails, with what to mend") {
+    const BuiltCommand command;
+    const auto failed = [&](const char* name, const char* check, const char* found) {
+      const std::string plugin = command.folder().at(std::string(name) + ".tenon.so");
+      fs::copy_file(TENON_DOER_PLUGIN, plugin);
+      const auto document = command.json({"plugins", "doctor", plugin}, 1);
+      CAPTURE(std::string(name));
+      CHECK(document["plugins"][0]["ok"] == false);
+      auto checks = checks_of(document);
+      CHECK(checks[check]["verdict"] == "fail");
+      CHECK_MESSAGE(contains(text(checks[check], "found"), found), text(checks[check], "found"));
+      // The process went on: a plugin's other kinds may work.
+      CHECK(checks["registration"]["verdict"] == "pass");
+      return text(checks[check], "fix");
+    };
+    CHECK(contains(failed("count-throw", "count doing", "threw an exception: a table is gone"),
+                   "count comes back with OK, 0"));
+    failed("count-many", "count doing", "5000 devices; at most 1024 are believed");
+    failed("describe-throw", "describe doing:0", "threw an exception: a table is gone");
+    failed("describe-fails", "describe doing:0", "DEVICE: error 719");
+    for (const char* name : {"describe-heap", "describe-stack"})
+      CHECK(contains(failed(name, "describe doing:0", "name is no printable text"), "static"));
+    failed("describe-wild", "describe doing:0", "pci points to no memory that can be read");
+  }
+
   TEST_CASE("what the file says of itself is judged before any of its code runs") {
     const BuiltCommand command;
     auto checks = checks_of(command.json({"plugins", "doctor", TENON_WRONG_MAJOR_PLUGIN}, 1));
@@ -301,7 +326,8 @@ TEST_SUITE("cli/probes") {
       const Ran second = tenon.run({"plugins"});
 
       CHECK(first.status == 0);
-      CHECK_MESSAGE(contains(first.err, "are ignored: it is no file"), first.err);
+      CHECK_MESSAGE(contains(first.err, "are ignored: it is no file; what this probe finds takes"),
+                    first.err);
       CHECK_MESSAGE(second.err.empty(), second.err);
       CHECK(fs::is_regular_file(entry));
       CHECK(fs::exists(entry.string() + ".aside/mine") == has_contents);

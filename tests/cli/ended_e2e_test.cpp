@@ -54,8 +54,10 @@ TEST_SUITE("cli/ended") {
   TEST_CASE("with --json an end that a plugin made is a document with its plugin and stage") {
     const std::map<std::string, std::string> ends{
         {"launch-exit", "exit() was called in launch of 'doer:doing'"},
-        {"build-quick", "the process was ended with status 0 (_exit) in build of 'doer:doing'"},
-        {"refuse-raw", "the process was ended with status 0 (_exit) in refuse of 'doer:doing'"},
+        {"build-quick",
+         "the process was ended with status 0 (_exit or the like) in build of 'doer:doing'"},
+        {"refuse-raw",
+         "the process was ended with status 0 (_exit or the like) in refuse of 'doer:doing'"},
         {"launch-fault", "ended by SIGSEGV in launch of 'doer:doing'"},
         {"build-abort", "ended by SIGABRT in build of 'doer:doing'"},
         {"refuse-kill", "ended by SIGKILL in refuse of 'doer:doing'"},

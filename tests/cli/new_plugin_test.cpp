@@ -100,19 +100,19 @@ TEST_SUITE("cli/new_plugin") {
     CHECK_FALSE(fs::exists(folder.at("p")));
   }
 
-  TEST_CASE("a name that is longer than a file's can be is refused with the limit") {
+  TEST_CASE("a name that is longer than the loader takes an id is refused with the limit") {
     const TempFolder folder;
-    for (const auto& words : {std::vector<std::string>{std::string(300, 'a')},
-                              std::vector<std::string>{"a", "--device", std::string(300, 'a')}}) {
+    for (const auto& words : {std::vector<std::string>{std::string(65, 'a')},
+                              std::vector<std::string>{"a", "--device", std::string(65, 'a')}}) {
       std::vector<std::string> all{"new-plugin", "--into", folder.at("p")};
       all.insert(all.end(), words.begin(), words.end());
       const auto ran = run_tenon(all);
       CHECK(ran.status == 2);
-      CHECK_MESSAGE(contains(ran.err, "of 300 characters, 'aaaa"), ran.err);
-      CHECK_MESSAGE(contains(ran.err, "at most 200: file names have 255 bytes"), ran.err);
+      CHECK_MESSAGE(contains(ran.err, "of 65 characters, 'aaaa"), ran.err);
+      CHECK_MESSAGE(contains(ran.err, "at most 64, as the loader takes ids"), ran.err);
     }
     CHECK_FALSE(fs::exists(folder.at("p")));
-    CHECK(run_tenon({"new-plugin", std::string(200, 'a'), "--into", folder.at("p")}).status == 0);
+    CHECK(run_tenon({"new-plugin", std::string(64, 'a'), "--into", folder.at("p")}).status == 0);
   }
 
   TEST_CASE("both languages begin with the same version") {

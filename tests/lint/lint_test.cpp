@@ -114,6 +114,9 @@ TEST_SUITE("lint/rules") {
   TEST_CASE("a run path outside of $ORIGIN fails, and one below it passes") {
     check_failed("run-path", "run-path", "'/opt/acme/lib'");
     CHECK(has(rows(report_of("origin"), "run-path"), "passed: all of it below $ORIGIN"));
+    CHECK(has(rows(report_of("installed"), "run-path"), "passed: all of it below $ORIGIN"));
+    check_failed(
+        "empty-run-path", "run-path", "an empty entry lets libraries be searched in the working");
   }
 
   TEST_CASE("static thread-local storage is reported, which is no failure") {

@@ -90,6 +90,14 @@ TEST_CASE("plugin ids are lower case letters, digits and hyphens") {
   CHECK_FALSE(is_plugin_id(""));
 }
 
+TEST_CASE("an id of more characters than are taken is told its length, not its form") {
+  CHECK(is_plugin_id(std::string(64, 'a')));
+  CHECK_FALSE(is_plugin_id(std::string(65, 'a')));
+  CHECK(id_refusal(std::string(65, 'a')).find("has 65 characters, at most 64 are taken") !=
+        std::string::npos);
+  CHECK(id_refusal("A") == "id 'A' is not of the form [a-z][a-z0-9-]*");
+}
+
 TEST_CASE("UTF-8 is checked strictly") {
   CHECK(is_utf8("K\xC3\xA4se \xF0\x9F\x98\x80"));
   CHECK_FALSE(is_utf8("\xC0\x80"));          // overlong

@@ -79,3 +79,7 @@ endfunction()
 new_plugin(acme)
 new_plugin(short-circuit --device gadget)
 new_plugin(plain --lang c)
+# As long a name as there can be, in both languages.
+string(REPEAT "-long" 11 long)
+new_plugin(cpp-named${long})
+new_plugin(plain-old${long} --lang c)

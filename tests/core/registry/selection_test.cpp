@@ -268,6 +268,22 @@ TEST_SUITE("core/registry/selection") {
     CHECK(b.report("acme:terse").reason.text == "refused without a text (OTHER)");
   }
 
+  TEST_CASE("a refusal with a code of the host's reads as another reason, by which no copy helps") {
+    for (const std::uint32_t code : {TENON_REASON_DTYPE, TENON_REASON_LAYOUT, 15U}) {
+      CAPTURE(code);
+      static std::uint32_t said = 0;
+      said = code;
+      Bench b;
+      b.add("acme", "any");
+      b.add("acme", "liar").refuse = [](const tenon_device&, const tenon_call&, tenon_reason& r) {
+        return refuse_with(r, said, 0, "", "no");
+      };
+
+      CHECK(winner_of(b.run()) == "acme:any");
+      CHECK(b.report("acme:liar").reason.code == TENON_REASON_OTHER);
+    }
+  }
+
   TEST_CASE("precedence is transitive, also through keys that are refused or absent") {
     Bench b;
     b.add("a", "first").preferred_over = {"gone:middle"};

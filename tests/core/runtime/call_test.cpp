@@ -667,7 +667,7 @@ TEST_SUITE("core/runtime/failing_questions") {
     REQUIRE(w.log.size() == 1);
     CHECK(w.log[0] ==
           "ScaleFwdOp: refuse of kernel type 'acme:broken' failed: UNAVAILABLE: the table of tiles "
-          "is missing; it is passed over, which it did not ask for");
+          "is missing; it is passed over as if it had refused");
     const NamedSpec x{"x", {DType::kFloat32, Dims{3}, Dims{1}, w.fake}, 0};
     CHECK(op.explain({&x, 1}).table().find("refuse failed: UNAVAILABLE: the table of tiles is") !=
           std::string::npos);

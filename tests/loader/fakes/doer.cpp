@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include "deed.h"
 #include "support/fake_contracts.hpp"
@@ -78,7 +79,10 @@ tenon_status init(const tenon_host*, void**, tenon_reason*) {
 // ---- A device kind of its own, where the deed is one of its functions'
 
 bool owns_kind() {
-  return deed_of("alloc") != nullptr || deed_of("free") != nullptr || deed_of("copy") != nullptr;
+  for (const char* function : {"alloc", "free", "copy", "count", "describe"}) {
+    if (deed_of(function) != nullptr) return true;
+  }
+  return false;
 }
 
 constexpr tenon_str kCpu = fake_str("cpu");
@@ -126,23 +130,36 @@ tenon_status copy(void*,
   return TENON_OK;
 }
 
+tenon_status count(void*, std::uint32_t* count, tenon_reason*) {
+  *count = is_deed("count", "many") ? 5000 : 1;
+  if (is_deed("count", "throw")) throw std::runtime_error("a table is gone");
+  return TENON_OK;
+}
+
+tenon_status describe(void*, std::uint32_t, tenon_device* out, tenon_reason* reason) {
+  if (is_deed("describe", "throw")) throw std::runtime_error("a table is gone");
+  out->arch = kArchs[0];
+  out->runs_archs = kArchs;
+  out->n_runs_archs = 1;
+  out->name = fake_str("Doing");
+  const std::string name =
+      is_deed("describe", "heap") ? "a name of more letters than a string's own" : "a short name";
+  if (is_deed("describe", "heap") || is_deed("describe", "stack"))
+    out->name = {name.data(), name.size()};
+  if (is_deed("describe", "wild")) out->pci = {reinterpret_cast<const char*>(16), 12};
+  if (!is_deed("describe", "fails")) return TENON_OK;
+  std::strcpy(reason->text, "error 719");
+  return TENON_DEVICE;
+}
+
 tenon_device_kind own_kind() {
   tenon_device_kind kind{};
   kind.struct_size = sizeof kind;
   kind.kind = kDoing;
   kind.dlpack_type = 12;
   kind.flags = TENON_DEVICE_FLAG_SYNCHRONOUS;
-  kind.count = [](void*, std::uint32_t* count, tenon_reason*) -> tenon_status {
-    *count = 1;
-    return TENON_OK;
-  };
-  kind.describe = [](void*, std::uint32_t, tenon_device* out, tenon_reason*) -> tenon_status {
-    out->arch = kArchs[0];
-    out->runs_archs = kArchs;
-    out->n_runs_archs = 1;
-    out->name = fake_str("Doing");
-    return TENON_OK;
-  };
+  kind.count = &count;
+  kind.describe = &describe;
   kind.alloc = &alloc;
   kind.free = &give_back;
   kind.copy = &copy;

@@ -46,8 +46,12 @@ inline constexpr std::size_t kMaxVersionBytes = 64;
 /// What one that is not is told.
 [[nodiscard]] std::string version_refusal(std::string_view version);
 
-/// True for `[a-z][a-z0-9-]*` of at most 64 characters.
+/// Characters that an id has at most: it becomes a file's name, a target's, a kernel's.
+inline constexpr std::size_t kMaxPluginIdBytes = 64;
+/// True for `[a-z][a-z0-9-]*` of at most kMaxPluginIdBytes characters.
 [[nodiscard]] bool is_plugin_id(std::string_view id);
+/// What one that is not is told.
+[[nodiscard]] std::string id_refusal(std::string_view id);
 /// True for well-formed UTF-8 without a zero byte.
 [[nodiscard]] bool is_utf8(std::string_view text);
 /// Matches a whole name against `*` and `?`.

@@ -18,8 +18,9 @@ enum class ProbePart : std::uint8_t { kLoad, kDevices };
 /// "describe KIND:N", "exit": destructors and exit handlers.
 struct ProbeStep {
   std::string name;
-  bool done = false;    ///< it came back
-  bool failed = false;  ///< it came back with an error, and no further one was tried
+  bool done = false;  ///< it came back
+  bool failed =
+      false;  ///< it came back with an error; only "count" and "describe" let others follow
   std::uint64_t duration_ns = 0;
   std::string said;  ///< what the step found, or why it failed
 };
