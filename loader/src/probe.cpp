@@ -195,7 +195,7 @@ std::string where_it_was(const ProbeReport& report) {
   return fmt::format("in {}", last.name);
 }
 
-std::string how_it_ended(std::optional<int> status) {
+std::string how_it_ended(std::optional<int> status, const std::string& nonce) {
   if (!status) return "ended without a word";
   if (WIFSIGNALED(*status)) {
     const int number = WTERMSIG(*status);
@@ -205,6 +205,9 @@ std::string how_it_ended(std::optional<int> status) {
     return fmt::format(
         "was killed by {}{}", signal, number == SIGXCPU ? " (it used up its processor time)" : "");
   }
+  // The helper came to its end, but nobody heard the rest.
+  if (WEXITSTATUS(*status) == good_ending(nonce))
+    return "closed the process's descriptors, the one that the probe reports by among them";
   return fmt::format("ended the process itself, with exit status {}", WEXITSTATUS(*status));
 }
 
@@ -266,7 +269,7 @@ ProbeReport run_probe(const ProbeRequest& request) {
     report.verdict = ProbeVerdict::kNotRun;
     report.text = fmt::format("'{}' {} before it began; it is broken, or another build's",
                               request.helper,
-                              in_time ? how_it_ended(status) : "did not answer");
+                              in_time ? how_it_ended(status, nonce) : "did not answer");
     return report;
   }
   report.killed_from_outside =
@@ -277,7 +280,7 @@ ProbeReport run_probe(const ProbeRequest& request) {
         "it did not come back within {} ms, {}", request.timeout.count(), where_it_was(report));
   } else if (report.verdict == ProbeVerdict::kDied) {
     report.text = fmt::format(
-        "it {}, {}{}", how_it_ended(status), where_it_was(report), last_words(heard.output));
+        "it {}, {}{}", how_it_ended(status, nonce), where_it_was(report), last_words(heard.output));
   }
   return report;
 }

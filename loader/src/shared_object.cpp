@@ -14,6 +14,8 @@
 #include <boost/dll/shared_library.hpp>
 #include <fmt/format.h>
 
+#include "ready_unwinder.hpp"
+
 namespace tenon::loader {
 namespace {
 
@@ -50,6 +52,7 @@ FileResult<MappedObject> map_and_find(const std::string& path, const char* symbo
   // code mapped whatever anybody closes.
   constexpr auto kMode =
       static_cast<boost::dll::load_mode::type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  ready_unwinder();
   auto opened = std::make_unique<Library>();
   try {
     opened->load(path, kMode);

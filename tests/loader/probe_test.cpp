@@ -136,6 +136,52 @@ TEST_CASE("C++ constructors that throw and init that throws end nothing but the 
 }
 
 #if defined(__SSE__)
+TEST_CASE("a plugin that closes every descriptor of its probe did that, and ended nothing") {
+  const TempDir folder;
+  const std::string path = folder / "init-closes.tenon.so";
+  std::filesystem::copy_file(TENON_LOADER_FAKES "/doer/doer.tenon.so", path);
+  const ProbeReport report = probe(path);
+  CHECK(report.verdict == ProbeVerdict::kDied);
+  CHECK_MESSAGE(report.text ==
+                    "it closed the process's descriptors, the one that the probe reports by among "
+                    "them, in init",
+                report.text);
+}
+
+/// A plugin with an unwinder of its own that throws in `init`; empty where the build has none.
+std::string thrower_apart(const TempDir& folder) {
+  const std::string from = TENON_LOADER_FAKES "/doer-apart/doer.tenon.so";
+  if (!std::filesystem::exists(from)) {
+    MESSAGE("skipped: builds with sanitizers have no plugin with an unwinder of its own");
+    return {};
+  }
+  std::filesystem::copy_file(from, folder / "init-throw.tenon.so");
+  return folder / "init-throw.tenon.so";
+}
+
+TEST_CASE("a probe catches what a plugin with an unwinder of its own throws") {
+  const TempDir folder;
+  const std::string path = thrower_apart(folder);
+  if (path.empty()) return;
+  const ProbeReport report = probe(path);
+  CHECK(report.verdict == ProbeVerdict::kFailed);
+  CHECK_MESSAGE(report.text == "threw an exception: a driver is missing", report.text);
+}
+
+// In a process of its own, in which nothing else has thrown.
+TEST_CASE("the loader catches what a plugin with an unwinder of its own throws") {
+  const TempDir folder;
+  const std::string path = thrower_apart(folder);
+  if (path.empty()) return;
+  Fixture fixture({path});
+  fixture.options.settings.emplace_back("plugins.probe", "never");
+  const Runtime runtime = fixture.make();
+  const PluginRecord& thrower = runtime.plugins()[0];
+  CHECK(thrower.state == PluginState::kRejected);
+  CHECK_MESSAGE(has(thrower.reason, "it threw an exception: a driver is missing"), thrower.reason);
+  CHECK(computed(runtime) == "two");
+}
+
 TEST_CASE("a plugin that flushes subnormal numbers to zero as it is loaded changes nothing here") {
   constexpr unsigned kExceptions = 0x3f;
   for (const char* where : {"constructor", "init", "enumerate", "count", "describe"}) {

@@ -78,6 +78,7 @@ static void deed(const char* where) {
   if (strncmp(name, "flush", 5) == 0)
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); /* as -ffast-math does */
 #endif
+  if (strncmp(name, "leaves", 6) == 0) pthread_exit(NULL);
   if (strncmp(name, "hang", 4) == 0) {
     for (;;) pause();
   }

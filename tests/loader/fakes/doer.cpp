@@ -72,6 +72,7 @@ tenon_status build(
 
 tenon_status init(const tenon_host*, void**, tenon_reason*) {
   deed("init");
+  if (is_deed("init", "throw")) throw std::runtime_error("a driver is missing");
   if (is_deed("atexit", "")) (void)std::atexit([] { deed("atexit"); });
   return TENON_OK;
 }
