@@ -21,6 +21,8 @@ __attribute__((no_sanitize("null"))) tenon_status thrown(tenon_reason& reason) {
     throw;
 #if defined(__GLIBCXX__)
   } catch (const abi::__forced_unwind&) {
+    if (PluginCallWatch* const watch = plugin_call_watch.load(std::memory_order_acquire))
+      watch->ends_thread();
     throw;
 #endif
   } catch (const std::exception& error) {

@@ -62,7 +62,7 @@ struct GuardedMemory::State {
   std::map<void*, Block> blocks;
   std::vector<GuardDamage> found;
   std::optional<Error> failure;
-  std::string refusal;
+  std::optional<Error> refusal;
   std::optional<std::byte> poison;
   std::atomic<bool> told_of_free{false};
 };
@@ -93,8 +93,16 @@ void* GuardedMemory::State::alloc(Device device, std::size_t size_bytes, void* s
   const tenon_status status =
       owner_alloc(owner, block.device, TENON_MEMORY_DEVICE, whole, stream, &base, reason);
   if (status != TENON_OK) {
+    Error why = devices->function_error(
+        block.device,
+        "alloc",
+        fmt::format("allocating {} bytes on {}", size_bytes, block.device.device.to_string()),
+        status,
+        reason);
+    if (with && why.code() == ErrorCode::kOutOfMemory)
+      why.with_hint(fmt::format("--check asks for {} bytes more, for its guards", 2 * kGuardBytes));
     const std::lock_guard lock(mutex);
-    refusal = reason.text;
+    refusal = std::move(why);
     return nullptr;
   }
   if (!with) return base;
@@ -224,7 +232,7 @@ std::optional<Error> GuardedMemory::failure() const {
   return state_->failure;
 }
 
-std::string GuardedMemory::refusal() const {
+std::optional<Error> GuardedMemory::refusal() const {
   const std::lock_guard lock(state_->mutex);
   return state_->refusal;
 }
@@ -243,7 +251,7 @@ Result<GuardedMemory> GuardedMemory::over(DeviceTable& devices, std::span<const 
          [state](Device device, void* memory, std::size_t size_bytes, void* stream) {
            state->free(device, memory, size_bytes, stream);
          },
-         "the guarded memory of --check",
+         kName,
          true}));
   }
   return GuardedMemory(std::move(state));
@@ -252,6 +260,7 @@ Result<GuardedMemory> GuardedMemory::over(DeviceTable& devices, std::span<const 
 void GuardedMemory::guard(std::byte poison) {
   const std::lock_guard lock(state_->mutex);
   state_->poison = poison;
+  state_->refusal.reset();
 }
 
 void GuardedMemory::rest() {

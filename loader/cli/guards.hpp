@@ -48,9 +48,11 @@ class GuardedMemory {
   [[nodiscard]] Result<std::vector<GuardDamage>> damage();
   /// What an owner did wrong itself, before any kernel could: its copies do not come back.
   [[nodiscard]] std::optional<Error> failure() const;
-  /// What an owner said when it had no memory left, which the table does not hear; empty where none
-  /// has.
-  [[nodiscard]] std::string refusal() const;
+  /// The name under which the table reports that there is none left.
+  static constexpr const char* kName = "the guarded memory of --check";
+  /// Why an owner gave no memory since guard(), which the table does not hear: the error as it is
+  /// without guards.
+  [[nodiscard]] std::optional<Error> refusal() const;
 
  private:
   struct State;

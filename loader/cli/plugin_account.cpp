@@ -31,6 +31,7 @@ struct Calls {
     int slot = PluginAccount::kNone;
     int before = PluginAccount::kNone;
     bool was_inside = false;
+    bool is_kept = false;  // the state
     ProcessState state;
   };
   static constexpr std::size_t kMost = 8;  // deeper ones are not told apart
@@ -105,13 +106,15 @@ int AccountWatch::slot_of(const char* function, std::string_view of) noexcept {
 void AccountWatch::begins(const char* function, std::string_view of) noexcept {
   const int slot = slot_of(function, of);
   const bool passes = account_.told[static_cast<std::size_t>(slot)].passes;
-  if (!passes) end_where_forked();
+  const bool is_looked_at = !RepeatedCalls::are_made();
+  if (!passes || is_looked_at) end_where_forked();
   if (calls.depth < Calls::kMost) {
     Calls::Open& call = calls.open[calls.depth];
     call.slot = slot;
     call.before = account_.current.load(std::memory_order_relaxed);
     call.was_inside = calls.depth != 0;
-    if (!passes) call.state.keep();
+    call.is_kept = is_looked_at;
+    if (is_looked_at) call.state.keep();
   }
   ++calls.depth;
   account_.current.store(slot, std::memory_order_relaxed);
@@ -124,14 +127,16 @@ void AccountWatch::ends() noexcept {
   if (calls.depth >= Calls::kMost) return;
   const Calls::Open& call = calls.open[calls.depth];
   const PluginAccount::Told& told = account_.told[static_cast<std::size_t>(call.slot)];
-  if (!told.passes) {
-    call.state.put_back(text_of(told));
-    end_where_forked();
-  }
+  if (call.is_kept) call.state.put_back(text_of(told));
+  if (!told.passes || call.is_kept) end_where_forked();
   // A function within a function: the outer one goes on.
   if (told.passes || call.was_inside)
     account_.current.store(call.before, std::memory_order_relaxed);
   account_.inside.store(call.was_inside, std::memory_order_relaxed);
+}
+
+void AccountWatch::ends_thread() noexcept {
+  if (on_thread_end_ != nullptr) on_thread_end_();
 }
 
 std::string plugin_to_blame(const PluginAccount& account) {

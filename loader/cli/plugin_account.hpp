@@ -41,14 +41,18 @@ struct PluginAccount {
 /// Keeps the account.
 class AccountWatch final : public PluginCallWatch {
  public:
-  explicit AccountWatch(PluginAccount& account) : account_(account) {}
+  /// `on_thread_end` is called where a function ends its thread, while the account says which.
+  explicit AccountWatch(PluginAccount& account, void (*on_thread_end)() noexcept = nullptr)
+      : account_(account), on_thread_end_(on_thread_end) {}
   void begins(const char* function, std::string_view of) noexcept override;
   void ends() noexcept override;
+  void ends_thread() noexcept override;
 
  private:
   int slot_of(const char* function, std::string_view of) noexcept;
 
   PluginAccount& account_;
+  void (*on_thread_end_)() noexcept;
   std::atomic_flag adding_ = ATOMIC_FLAG_INIT;
 };
 

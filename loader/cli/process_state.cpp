@@ -43,6 +43,7 @@ struct Output {
 std::array<Output, 2> outputs;  // stderr first: it says what became of the other
 std::atomic<bool> is_kept{false};
 std::atomic<bool> is_lost{false};
+std::atomic<bool> is_repeating{false};
 mode_t first_umask = 0;
 
 void say(const char* what, std::string_view function) {
@@ -122,5 +123,17 @@ void ProcessState::put_back(std::string_view function) const noexcept {
   if (!same(now, signals_))
     say("left the thread with other signals blocked than before; that was put back", function);
 }
+
+RepeatedCalls::RepeatedCalls() noexcept {
+  before_.keep();
+  is_repeating.store(true, std::memory_order_relaxed);
+}
+
+RepeatedCalls::~RepeatedCalls() {
+  is_repeating.store(false, std::memory_order_relaxed);
+  before_.put_back("a plugin, in calls that were repeated,");
+}
+
+bool RepeatedCalls::are_made() noexcept { return is_repeating.load(std::memory_order_relaxed); }
 
 }  // namespace tenon::cli

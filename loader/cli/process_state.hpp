@@ -28,4 +28,19 @@ class ProcessState {
   sigset_t signals_{};
 };
 
+/// Stands around calls that are repeated and measured: what functions do to the process is looked
+/// at once, in its end, so that no look counts as time of the calls, and none is blamed for what
+/// another did that nobody is told of.
+class RepeatedCalls {
+ public:
+  RepeatedCalls() noexcept;
+  ~RepeatedCalls();
+  RepeatedCalls(const RepeatedCalls&) = delete;
+  RepeatedCalls& operator=(const RepeatedCalls&) = delete;
+  [[nodiscard]] static bool are_made() noexcept;
+
+ private:
+  ProcessState before_;
+};
+
 }  // namespace tenon::cli

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "process_state.hpp"
+
 namespace tenon::cli {
 namespace {
 
@@ -209,6 +211,7 @@ Result<RunTime> time_call(const Session& session,
     TENON_TRY(once());
   }
   waiting.end();
+  const RepeatedCalls repeated;
   std::vector<double> times_ns;
   const Clock::time_point begin = Clock::now();
   while (times_ns.size() < kFewestRuns ||

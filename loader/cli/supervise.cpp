@@ -35,11 +35,12 @@ constexpr int kFailed = 1;
 
 /// What the child tells while it lives.
 struct Account {
-  std::atomic<bool> done{false};     // the work came back
-  std::atomic<int> status{1};        // what it came back with
-  std::atomic<bool> by_exit{false};  // exit() was called while the work was not done
-  std::atomic<bool> is_mute{false};  // what it had to say went nowhere
-  std::atomic<bool> wrote{false};    // stdout has data of the command
+  std::atomic<bool> done{false};       // the work came back
+  std::atomic<int> status{1};          // what it came back with
+  std::atomic<bool> by_exit{false};    // exit() was called while the work was not done
+  std::atomic<bool> by_thread{false};  // a thread of it was ended: by_exit is set, too
+  std::atomic<bool> is_mute{false};    // what it had to say went nowhere
+  std::atomic<bool> wrote{false};      // stdout has data of the command
   PluginAccount plugins;
 };
 
@@ -101,22 +102,38 @@ ErrorCode blame() {
 }
 
 std::string exit_text() {
-  return fmt::format("exit() was called {}; nothing is finished", place_text(account->plugins));
+  return fmt::format(
+      "{} {}; nothing is finished",
+      account->by_thread.load() ? "the thread was ended (pthread_exit)" : "exit() was called",
+      place_text(account->plugins));
 }
 
-// exit() in a plugin runs this: the status of a process that has not done its work is not 0.
-void tell_of_exit() {
-  if (getpid() != worker || account->done.load()) return;  // another process may end as it likes
+/// Last words of the child itself.
+[[noreturn]] void end_with_words() {
   account->by_exit.store(true);
-  note_caller(account->plugins);
   (void)std::fflush(stdout);
   tell(exit_text(), advice(*account));
   _exit(kFailed);
 }
 
+// exit() in a plugin runs this: the status of a process that has not done its work is not 0.
+void tell_of_exit() {
+  if (getpid() != worker || account->done.load()) return;  // another process may end as it likes
+  note_caller(account->plugins);
+  end_with_words();
+}
+
+// The work goes on in no other thread: told before destructors on the way call other functions, or
+// one that is noexcept ends the process in another way.
+void tell_of_thread_end() noexcept {
+  if (getpid() != worker || account->done.load()) return;
+  account->by_thread.store(true);
+  end_with_words();
+}
+
 int watched(const std::function<int()>& work) {
   worker = getpid();
-  static AccountWatch watch(account->plugins);
+  static AccountWatch watch(account->plugins, tell_of_thread_end);
   watch_plugin_calls(&watch);
   note_faults(account->plugins);
   (void)std::atexit(tell_of_exit);

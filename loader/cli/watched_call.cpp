@@ -292,8 +292,12 @@ Result<PoisonCall> call_on_poison(const Session& session,
   const bool changed_floats = floats.restore();
   if (called) return PoisonCall{std::move(*called), changed_floats};
   if (auto failure = memory.failure()) return fail(std::move(*failure));
-  if (memory.refusal().empty()) return fail(std::move(called).error());
-  return fail(std::move(called).error().with_hint("the device's owner: " + memory.refusal()));
+  auto refusal = memory.refusal();
+  if (!refusal) return fail(std::move(called).error());
+  // The table only knows that it was given none.
+  if (called.error().message().find(GuardedMemory::kName) != std::string::npos)
+    return fail(std::move(*refusal));
+  return fail(std::move(called).error().with_hint("the device's owner: " + refusal->message()));
 }
 
 }  // namespace

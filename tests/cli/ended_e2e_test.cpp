@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -32,6 +33,19 @@ class Doer {
   BuiltCommand command_;
   std::string path_;
 };
+
+/// The same on the kind that a doer owns whose deed is one of the kind's functions'.
+Ran run_on_own_kind(const Doer& doer, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words{"run",
+                                 "AddFwdOp",
+                                 "self=4:f32",
+                                 "other=4:f32",
+                                 "--device=doing:0",
+                                 "--plugin-path",
+                                 doer.path()};
+  words.insert(words.end(), more.begin(), more.end());
+  return doer.command().run(words);
+}
 
 }  // namespace
 
@@ -295,6 +309,55 @@ TEST_SUITE("cli/ended") {
                   blocked.err);
   }
 
+  TEST_CASE("what giving and taking memory does to the process is told as theirs, at once") {
+    const std::map<std::string, std::string> deeds{
+        {"umask", "changed the process's umask; it was put back"},
+        {"blocks", "left the thread with other signals blocked than before; that was put back"},
+        {"closes", "closed the command's output; it was opened again"}};
+    for (const std::string function : {"alloc", "free"}) {
+      for (const auto& [deed, text] : deeds) {
+        CAPTURE(function);
+        CAPTURE(deed);
+        const Ran ran = run_on_own_kind(
+            Doer(function + "-" + deed),
+            deed == "closes" ? std::vector<std::string>{} : std::vector<std::string>{"--time"});
+        CHECK(ran.status == 0);
+        CHECK(contains(ran.out, "doer:doing"));
+        std::istringstream lines(ran.err);
+        std::size_t told = 0;
+        for (std::string line; std::getline(lines, line); ++told) {
+          const bool is_its_own = line == "tenon: " + function + " of 'doer' " + text;
+          const bool is_repeated = line == "tenon: a plugin, in calls that were repeated, " + text;
+          CHECK_MESSAGE((is_its_own || is_repeated), ran.err);
+          CHECK((told != 0 || is_its_own));
+        }
+        CHECK(told != 0);
+      }
+    }
+  }
+
+  TEST_CASE("a thread that a plugin ends is told with the function that did") {
+    for (const char* where : {"refuse", "build", "launch", "destroy"}) {
+      CAPTURE(std::string(where));
+      const Ran ran = Doer(std::string(where) + "-leaves").run();
+      CHECK(ran.status == 1);
+      CHECK_MESSAGE(contains(ran.err,
+                             std::string("tenon: the thread was ended (pthread_exit) in ") + where +
+                                 " of 'doer:doing'; nothing is finished\n"),
+                    ran.err);
+    }
+    for (const char* where : {"alloc", "free", "copy"}) {
+      CAPTURE(std::string(where));
+      const Ran ran = run_on_own_kind(Doer(std::string(where) + "-leaves"), {"--json"});
+      CHECK(ran.status == 1);
+      const auto document = nlohmann::json::parse(ran.out, nullptr, false);
+      REQUIRE_MESSAGE(document.is_object(), ran.out);
+      CHECK(document["error"]["code"] == "PluginFailed");
+      CHECK(document["error"]["text"] == std::string("the thread was ended (pthread_exit) in ") +
+                                             where + " of 'doer'; nothing is finished");
+    }
+  }
+
   TEST_CASE("an exception that a plugin lets pass is an error of the command") {
     const Ran ran = Doer("launch-throw").run();
     CHECK(ran.status == 1);
@@ -303,17 +366,8 @@ TEST_SUITE("cli/ended") {
   }
 
   TEST_CASE("what a device kind's own function does is its owner's, and no kernel's") {
-    const auto run = [](const std::string& deed, std::vector<std::string> more = {}) {
-      const Doer doer(deed);
-      std::vector<std::string> words{"run",
-                                     "AddFwdOp",
-                                     "self=4:f32",
-                                     "other=4:f32",
-                                     "--device=doing:0",
-                                     "--plugin-path",
-                                     doer.path()};
-      words.insert(words.end(), more.begin(), more.end());
-      return doer.command().run(words);
+    const auto run = [](const std::string& deed, const std::vector<std::string>& more = {}) {
+      return run_on_own_kind(Doer(deed), more);
     };
     const Ran works = run("copy-well");
     CHECK_MESSAGE(works.status == 0, works.err);
@@ -335,6 +389,9 @@ TEST_SUITE("cli/ended") {
     CHECK(throws.status == 1);
     CHECK_MESSAGE(contains(throws.err, "alloc of plugin 'doer': it threw an exception"),
                   throws.err);
+    const Ran checked = run("alloc-throw", {"--check"});
+    CHECK(checked.status == 1);
+    CHECK_MESSAGE(checked.err == throws.err, checked.err);
     const Ran odd = run("alloc-odd");
     CHECK(odd.status == 1);
     CHECK_MESSAGE(contains(odd.err, "no multiple of 256; it was given back"), odd.err);

@@ -1,6 +1,7 @@
 // Guarded memory of a device kind whose owner is at fault itself.
 #include "guards.hpp"
 
+#include <cstring>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -42,6 +43,30 @@ TEST_SUITE("cli/guards") {
     CHECK(g.memory->damage().value().empty());
     tensor->data<float>()[5] = 1.0f;
     CHECK(g.memory->damage().value().size() == 1);
+  }
+
+  TEST_CASE("why an owner gives no memory is told in its own words and code") {
+    Guarded g("guarded-full", [](tenon_device_kind& table) {
+      table.alloc = [](void*,
+                       const tenon_device*,
+                       std::uint32_t,
+                       std::uint64_t,
+                       void*,
+                       void**,
+                       tenon_reason* reason) -> tenon_status {
+        std::strcpy(reason->text, "error 719");
+        return TENON_DEVICE;
+      };
+    });
+    const auto made = g.tensor();
+    REQUIRE_FALSE(made);
+    CHECK(made.error().message().find(GuardedMemory::kName) != std::string::npos);
+    const auto refusal = g.memory->refusal();
+    REQUIRE(refusal);
+    CHECK(refusal->code() == ErrorCode::kDeviceError);
+    CHECK(refusal->message() == "allocating 20 bytes on guarded-full:0 failed: error 719");
+    g.memory->guard(std::byte{0xff});
+    CHECK_FALSE(g.memory->refusal());
   }
 
   TEST_CASE("a copy that does nothing is its owner's fault, told before any kernel runs") {

@@ -22,6 +22,9 @@ class PluginCallWatch {
   virtual void begins(const char* function, std::string_view of) noexcept = 0;
   /// The one that this thread began last has come back.
   virtual void ends() noexcept = 0;
+  /// The one that this thread began last ends the thread (pthread_exit, a cancellation). ends()
+  /// follows.
+  virtual void ends_thread() noexcept {}
 
  protected:
   ~PluginCallWatch() = default;
