@@ -37,6 +37,21 @@ const DeviceEntry& entry_of(World& w, std::int16_t index = 0) {
   return *w.engine->devices().find(Device{w.fake.kind, index}).value();
 }
 
+/// A world with a kernel, an op, a tensor of three, and a stream of the application's.
+struct Ready : World {
+  FakeRow& fast = row("fast");
+  Op op = make();
+  char stream = 0;
+  Tensor x = tensor({3});
+
+  /// The op of x on the stream, which is under way.
+  Tensor on_its_stream() {
+    auto made = on_stream(fake, &stream, [&] { return op.call({{"x", x}}); });
+    REQUIRE(made);
+    return std::move((*made)[0]);
+  }
+};
+
 }  // namespace
 
 TEST_SUITE("streams") {
@@ -53,12 +68,8 @@ TEST_SUITE("streams") {
   }
 
   TEST_CASE("a copy comes after what was made on a stream of the application's") {
-    World w;
-    w.row("fast");
-    Op op = w.make();
-    char stream = 0;
-    const Tensor x = w.tensor({3});
-    const Tensor y = on_stream(w.fake, &stream, [&] { return op.call({{"x", x}}); }).value()[0];
+    Ready w;
+    const Tensor y = w.on_its_stream();
 
     const auto on_host = w.engine->devices().to_device(y, Device{});
 
@@ -67,32 +78,24 @@ TEST_SUITE("streams") {
   }
 
   TEST_CASE("a copy into a tensor comes after the work that still reads it") {
-    World w;
-    w.row("fast");
-    Op op = w.make();
-    char stream = 0;
-    const Tensor x = w.tensor({3});
-    const Tensor y = on_stream(w.fake, &stream, [&] { return op.call({{"x", x}}); }).value()[0];
+    Ready w;
+    const Tensor y = w.on_its_stream();
     const std::vector<float> next{7, 8, 9};
 
-    REQUIRE(w.engine->devices().copy_bytes(w.fake, x.view().first(), Device{}, next.data(), 12));
+    REQUIRE(w.engine->devices().copy_bytes(w.fake, w.x.view().first(), Device{}, next.data(), 12));
 
     REQUIRE(w.engine->devices().synchronize(entry_of(w)));
-    CHECK(values(x) == next);
+    CHECK(values(w.x) == next);
     CHECK(values(y) == std::vector<float>{2, 4, 6});
   }
 
   TEST_CASE("a copy while a stream captures says why not, and does not end the capture") {
-    World w;
-    w.row("fast");
-    Op op = w.make();
-    char stream = 0;
-    const Tensor x = w.tensor({3});
-    REQUIRE(on_stream(w.fake, &stream, [&] { return op.call({{"x", x}}); }));
+    Ready w;
+    (void)w.on_its_stream();
     const auto check = [&](const char* where) {
       CAPTURE(std::string(where));
       for (const Device to : {Device{}, Device{w.fake.kind, 1}}) {
-        const auto copied = w.engine->devices().to_device(x, to);
+        const auto copied = w.engine->devices().to_device(w.x, to);
         REQUIRE_FALSE(copied);
         CHECK(copied.error().code() == ErrorCode::kUsageError);
         CHECK(has(copied.error().message(), "while a stream of fake:0 captures"));
@@ -103,19 +106,19 @@ TEST_SUITE("streams") {
       CHECK_FALSE(w.devices().capture_ended);
     };
     {
-      w.devices().capturing = &stream;
-      const StreamScope scope(w.fake, &stream);
+      w.devices().capturing = &w.stream;
+      const StreamScope scope(w.fake, &w.stream);
       check("inside of the stream's scope");
       w.devices().capturing = nullptr;
     }
     auto scope = CaptureScope::open(*w.engine, w.fake);
     REQUIRE(scope);
-    w.devices().capturing = &stream;
-    REQUIRE(on_stream(w.fake, &stream, [&] { return op.call({{"x", x}}); }));
+    w.devices().capturing = &w.stream;
+    (void)w.on_its_stream();
     check("outside of it, with a capture scope open");
     std::thread([&] { check("on another thread"); }).join();
     w.devices().capturing = nullptr;
-    CHECK(w.engine->devices().to_device(x, Device{}));
+    CHECK(w.engine->devices().to_device(w.x, Device{}));
     REQUIRE(scope->close());
   }
 
@@ -277,22 +280,18 @@ TEST_SUITE("streams") {
   }
 
   TEST_CASE("a graph's memory that is let go while another is captured is freed afterwards") {
-    World w;
-    w.row("fast");
-    Op op = w.make();
-    char stream = 0;
-    const Tensor x = w.tensor({3});
-    REQUIRE(on_stream(w.fake, &stream, [&] { return op.call({{"x", x}}); }));
+    Ready w;
+    (void)w.on_its_stream();
     std::optional<Tensor> replayed;
     {
       auto first = CaptureScope::open(*w.engine, w.fake);
       REQUIRE(first);
-      replayed = op.call({{"x", x}}).value()[0];
+      replayed = w.op.call({{"x", w.x}}).value()[0];
     }
     auto second = CaptureScope::open(*w.engine, w.fake);
     REQUIRE(second);
     w.devices().frees.clear();
-    w.devices().capturing = &stream;
+    w.devices().capturing = &w.stream;
 
     replayed.reset();
 
