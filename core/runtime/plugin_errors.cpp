@@ -2,6 +2,7 @@
 #include "runtime/plugin_errors.hpp"
 
 #include "registry/abi_text.hpp"
+#include "runtime/built_entries.hpp"
 #include "tenon/core/plugin_calls.hpp"
 
 namespace tenon {
@@ -22,6 +23,13 @@ ErrorCode error_code(tenon_status status, ErrorCode otherwise) {
     default:
       return otherwise;
   }
+}
+
+/// The name of a required function that a built kernel lacks.
+std::optional<std::string> missing_function(const tenon_kernel& kernel) {
+  if (kernel.launch == nullptr) return "launch";
+  if (kernel.destroy == nullptr) return "destroy";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -46,10 +54,24 @@ void log_for_plugin(const PluginInfo& plugin, const std::string& text) {
     plugin.host->log(plugin.host, TENON_LOG_WARN, detail::str_of(text));
 }
 
-std::optional<std::string> missing_function(const tenon_kernel& kernel) {
-  if (kernel.launch == nullptr) return "launch";
-  if (kernel.destroy == nullptr) return "destroy";
-  return std::nullopt;
+std::optional<Error> build_error(DeviceTable& devices,
+                                 const DeviceEntry& device,
+                                 const PluginInfo& plugin,
+                                 const std::string& qualified,
+                                 const std::string& who,
+                                 tenon_status status,
+                                 const tenon_reason& reason,
+                                 const tenon_kernel& kernel) {
+  if (status != TENON_OK) {
+    if (auto late = devices.late_error(device, status, qualified)) return late;
+    return plugin_error(plugin, who, "the build", status, reason, ErrorCode::kBuildFailed);
+  }
+  const auto missing = missing_function(kernel);
+  if (!missing) return std::nullopt;
+  if (kernel.destroy != nullptr) destroy_kernel(kernel, plugin, qualified);
+  return Error(ErrorCode::kPluginFailed,
+               who + " built a kernel without the required function '" + *missing + "'")
+      .with_where(plugin.path);
 }
 
 }  // namespace tenon

@@ -21,7 +21,16 @@ namespace tenon {
 /// call can be told.
 void log_for_plugin(const PluginInfo& plugin, const std::string& text);
 
-/// The name of a required function that a built kernel lacks.
-[[nodiscard]] std::optional<std::string> missing_function(const tenon_kernel& kernel);
+/// What is wrong with what `build` of a kernel type or target gave: late where earlier work on the
+/// device failed, else the plugin's failure, else a required function that the kernel lacks, which
+/// is destroyed then. `who` names the kernel type or target, `qualified` is its name.
+[[nodiscard]] std::optional<Error> build_error(DeviceTable& devices,
+                                               const DeviceEntry& device,
+                                               const PluginInfo& plugin,
+                                               const std::string& qualified,
+                                               const std::string& who,
+                                               tenon_status status,
+                                               const tenon_reason& reason,
+                                               const tenon_kernel& kernel);
 
 }  // namespace tenon

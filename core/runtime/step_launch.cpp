@@ -251,19 +251,15 @@ Result<std::shared_ptr<BuiltEntry>> StepRun::build(const SelectionResult& select
   const tenon_status status = call_plugin("build", type.qualified, reason, [&] {
     return type.row.build(type.row.context, type.plugin->host, &request, &kernel, &reason);
   });
-  if (status != TENON_OK) {
-    if (auto late = instance_.engine().devices->late_error(device, status, type.qualified))
-      return fail(*std::move(late));
-    return fail(plugin_error(
-        *type.plugin, named(type), "the build", status, reason, ErrorCode::kBuildFailed));
-  }
-  if (const auto fault = missing_function(kernel)) {
-    if (kernel.destroy != nullptr) destroy_kernel(kernel, *type.plugin, type.qualified);
-    return fail(
-        Error(ErrorCode::kPluginFailed,
-              named(type) + " built a kernel without the required function '" + *fault + "'")
-            .with_where(type.plugin->path));
-  }
+  if (auto error = build_error(*instance_.engine().devices,
+                               device,
+                               *type.plugin,
+                               type.qualified,
+                               named(type),
+                               status,
+                               reason,
+                               kernel))
+    return fail(*std::move(error));
   const auto at = std::find_if(
       table_.types.begin(), table_.types.end(), [&](const auto& t) { return t.get() == &type; });
   auto built = std::make_shared<BuiltEntry>(*at, instance_.engine().devices, &device, kernel);

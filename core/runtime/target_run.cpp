@@ -119,18 +119,15 @@ Result<std::shared_ptr<const CallEntry>> TargetRun::miss(const DeviceEntry& devi
                                &reason);
     });
     const std::string who = "target '" + target_.qualified + "', op '" + decl.name + "'";
-    if (status != TENON_OK) {
-      if (auto late = instance_.engine().devices->late_error(device, status, target_.qualified))
-        return fail(*std::move(late));
-      return fail(
-          plugin_error(*target_.plugin, who, "the build", status, reason, ErrorCode::kBuildFailed));
-    }
-    if (auto fault = missing_function(kernel); fault) {
-      if (kernel.destroy != nullptr) destroy_kernel(kernel, *target_.plugin, target_.qualified);
-      return fail(Error(ErrorCode::kPluginFailed,
-                        who + " built a kernel without the required function '" + *fault + "'")
-                      .with_where(target_.plugin->path));
-    }
+    if (auto error = build_error(*instance_.engine().devices,
+                                 device,
+                                 *target_.plugin,
+                                 target_.qualified,
+                                 who,
+                                 status,
+                                 reason,
+                                 kernel))
+      return fail(*std::move(error));
     const auto& targets = instance_.construction.snapshot->targets();
     const auto keep = std::find_if(
         targets.begin(), targets.end(), [&](const auto& t) { return t.get() == &target_; });
